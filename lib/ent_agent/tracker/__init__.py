@@ -1,0 +1,1 @@
+"""Entomologist's issues on a git branch: read, write, merge, sync and guard, without a checkout."""

@@ -1,0 +1,1 @@
+"""What both systems stand on: processes, git, locks, configuration, agents, redaction."""

@@ -1,0 +1,120 @@
+"""config.toml: found, read, expanded and checked; both systems take their own tables from it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from harness.errors import BadConfig
+
+T = TypeVar("T")
+
+_VARIABLE = re.compile(r"\$(?:\$|\{(\w+)(?::-([^}]*))?\})")
+_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)(ms|s|m|h|d))+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+Duration = Annotated[str, msgspec.Meta(pattern=f"^{_DURATION.pattern}$")]
+"""A length of time as written in config.toml: "90s", "45m", "1h30m"."""
+
+
+def seconds(duration: str) -> float:
+    """Seconds of a `Duration`."""
+    return sum(float(amount) * _SECONDS[unit] for amount, unit in _PART.findall(duration))
+
+
+def locate(given: str | None, environ: Mapping[str, str] = os.environ) -> Path:
+    """The path of config.toml: `--config`, $ENT_AGENT_CONFIG, ./config.toml, XDG's place.
+
+    Raises:
+        BadConfig: none of them is a file; names all places.
+    """
+    xdg = Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME") or "~").expanduser() / ".config")
+    named = given or environ.get("ENT_AGENT_CONFIG")
+    places = [Path(named).expanduser()] if named else [Path("config.toml"), xdg / "ent-agent/config.toml"]
+    for place in places:
+        if place.is_file():
+            return place.absolute()
+    raise BadConfig(
+        f"no configuration: {' and '.join(str(place.absolute()) for place in places)} not found",
+        hint="write one with `invoke init`, or name it with --config",
+    )
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The document in `path` with ${VAR}, ${VAR:-default} and $$ still as they are.
+
+    Raises:
+        BadConfig: not readable, not UTF-8, or not TOML; names the line.
+    """
+    import tomli
+
+    try:
+        return tomli.loads(path.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise BadConfig(f"{path}: {error.strerror}") from error
+    except (UnicodeDecodeError, tomli.TOMLDecodeError) as error:
+        raise BadConfig(f"{path}: {error}", hint="mend that line; TOML strings stand in quotes") from error
+
+
+def take(path: Path, document: Mapping[str, Any], of: type[T], others: frozenset[str]) -> T:
+    """The keys of one system as its config type; `others` are the top-level names of the other.
+
+    Only the values that this system takes are expanded, so that the other's variables
+    may be unset.
+
+    Raises:
+        BadConfig: an unknown key, a wrong type, an unset variable; names file and key.
+    """
+    mine = {key: value for key, value in document.items() if key not in others}
+    expanded = expand(path, mine)
+    try:
+        return msgspec.convert(expanded, of)
+    except msgspec.ValidationError as error:
+        raise BadConfig(f"{path}: {_say(str(error))}", hint="config.toml.example has every key") from error
+
+
+def expand(path: Path, value: Any, key: str = "", environ: Mapping[str, str] = os.environ) -> Any:
+    """${VAR}, ${VAR:-default} and $$ expanded in every string of `value`."""
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda match: _variable(path, key, match, environ), value)
+    if isinstance(value, list):
+        return [expand(path, item, key, environ) for item in value]
+    if isinstance(value, Mapping):
+        return {
+            name: expand(path, item, f"{key}.{name}".lstrip("."), environ) for name, item in value.items()
+        }
+    return value
+
+
+def _variable(path: Path, key: str, match: re.Match[str], environ: Mapping[str, str]) -> str:
+    name, default = match[1], match[2]
+    if name is None:
+        return "$"
+    value = environ.get(name) or default
+    if value is None:
+        raise BadConfig(
+            f"{path}: {key}: the variable {name} is not set",
+            hint=f"export {name}, or write ${{{name}:-default}}; a plain $ is written $$",
+        )
+    return value
+
+
+def _say(error: str) -> str:
+    """msgspec's message with the key's path first: `limits.agent_timeout: Expected …`."""
+    text, _, place = error.partition(" - at `$")
+    place = place.rstrip("`").lstrip(".")
+    unknown = re.search(r"Object contains unknown field `(.+?)`", text)
+    if unknown:
+        return f"{place + '.' if place else ''}{unknown[1]}: unknown key"
+    missing = re.search(r"Object missing required field `(.+?)`", text)
+    if missing:
+        return f"{place + '.' if place else ''}{missing[1]}: required, but not given"
+    if "regex" in text:
+        text = 'Expected a length of time like "90s", "45m" or "1h30m"'
+    return f"{place}: {text}" if place else text

@@ -1,0 +1,177 @@
+"""git objects: read through one `git cat-file --batch-command` process, written by `git hash-object`.
+
+Trees are dicts from name (bytes) to `Entry(mode, oid)`.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from harness.errors import BadData
+from harness.git import GitFailed, Person
+
+if TYPE_CHECKING:
+    from harness.git import Git
+
+TREE = 0o40000
+FILE = 0o100644
+EXECUTABLE = 0o100755
+SYMLINK = 0o120000
+GITLINK = 0o160000
+
+_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
+_CHUNK = 512  # requests of 50 bytes written before answers are read: always below a pipe's 64 KiB
+
+
+class Entry(NamedTuple):
+    """One line of a tree."""
+
+    mode: int
+    oid: str
+
+    @property
+    def is_tree(self) -> bool:
+        return self.mode == TREE
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode in (FILE, EXECUTABLE)
+
+
+Tree = dict[bytes, Entry]
+
+
+class Objects:
+    """The objects of one repository. Not for use by two threads at once."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._reader: subprocess.Popen[bytes] | None = None
+
+    # ---- read
+
+    def read(self, oid: str) -> bytes:
+        """The content of an object (an id, or any name that `cat-file` resolves).
+
+        Raises:
+            BadData: there is no such object.
+        """
+        return next(self.read_many([oid]))
+
+    def read_many(self, oids: Iterable[str]) -> Iterator[bytes]:
+        """The contents of many objects, in order; requests are sent ahead of the answers."""
+        pending = list(oids)
+        for start in range(0, len(pending), _CHUNK):
+            chunk = pending[start : start + _CHUNK]
+            reader = self._process()
+            assert reader.stdin and reader.stdout
+            reader.stdin.write("".join(f"contents {oid}\n" for oid in chunk).encode())
+            reader.stdin.flush()
+            for oid in chunk:
+                yield self._answer(oid, reader)
+
+    def tree(self, oid: str) -> Tree:
+        return parse_tree(self.read(oid))
+
+    def trees(self, oids: Iterable[str]) -> Iterator[Tree]:
+        return (parse_tree(data) for data in self.read_many(oids))
+
+    def tree_of(self, commit: str) -> str:
+        """The id of a commit's root tree."""
+        data = self.read(commit)
+        if not data.startswith(b"tree "):
+            raise BadData(f"{commit} is not a commit")
+        return data[5 : data.index(b"\n")].decode("ascii")
+
+    # ---- write
+
+    def write(self, kind: str, data: bytes) -> str:
+        """Store an object ("blob" or "tree") and return its id."""
+        return self._git.text("hash-object", "-w", "-t", kind, "--stdin", stdin=data)
+
+    def write_tree(self, tree: Mapping[bytes, Entry]) -> str:
+        return self.write("tree", format_tree(tree))
+
+    def write_commit(
+        self,
+        tree: str,
+        parents: Iterable[str],
+        message: str,
+        *,
+        author: Person | None = None,
+        timestamp: int | None = None,
+        sign: bool = False,
+    ) -> str:
+        """Store a commit (`git commit-tree`) and return its id.
+
+        The message is cleaned as `git commit` does it (git-stripspace(1)).
+        `timestamp` (seconds since the epoch) stands for author and committer time.
+        """
+        cleaned = self._git.run("stripspace", stdin=message.encode()).stdout
+        args = [word for parent in parents for word in ("-p", parent)]
+        env: dict[str, str] = {}
+        if author:
+            env |= {"GIT_AUTHOR_NAME": author.name, "GIT_AUTHOR_EMAIL": author.email}
+        if timestamp is not None:
+            env |= {"GIT_AUTHOR_DATE": f"{timestamp} +0000", "GIT_COMMITTER_DATE": f"{timestamp} +0000"}
+        signing = ["-S"] if sign else []
+        return self._git.run("commit-tree", *signing, *args, tree, stdin=cleaned, env=env).text.strip()
+
+    # ---- the process
+
+    def close(self) -> None:
+        if self._reader:
+            self._reader.kill()
+            self._reader.wait()
+            self._reader = None
+
+    def _process(self) -> subprocess.Popen[bytes]:
+        if self._reader is None or self._reader.poll() is not None:
+            self._reader = subprocess.Popen(
+                ["git", f"--git-dir={self._git.git_dir}", "cat-file", "--batch-command"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=self._git.environment,
+            )
+        return self._reader
+
+    def _answer(self, oid: str, reader: subprocess.Popen[bytes]) -> bytes:
+        assert reader.stdout
+        header = reader.stdout.readline()
+        words = header.split()
+        if len(words) == 3 and words[2].isdigit():
+            size = int(words[2])
+            data = reader.stdout.read(size + 1)
+            if len(data) == size + 1:
+                return data[:-1]
+        elif header.endswith((b" missing\n", b" ambiguous\n")):
+            raise BadData(f"object {oid} is not in {self._git.git_dir}")
+        self.close()
+        raise GitFailed(_unread(oid), message=f"git cat-file gave no answer for {oid} in {self._git.git_dir}")
+
+
+def parse_tree(data: bytes) -> Tree:
+    """A tree object's content (SHA-1 repositories)."""
+    return {name: Entry(int(mode, 8), oid.hex()) for mode, name, oid in _ENTRY.findall(data)}
+
+
+def format_tree(tree: Mapping[bytes, Entry]) -> bytes:
+    """The inverse of `parse_tree`, in git's order (a folder sorts as if its name ended in /)."""
+
+    def place(item: tuple[bytes, Entry]) -> bytes:
+        return item[0] + b"/" if item[1].is_tree else item[0]
+
+    return b"".join(
+        b"%o %s\0" % (entry.mode, name) + bytes.fromhex(entry.oid)
+        for name, entry in sorted(tree.items(), key=place)
+    )
+
+
+def _unread(oid: str):  # type: ignore[no-untyped-def]
+    from harness.process import Finished
+
+    return Finished(("git", "cat-file", oid), -1, b"", b"")

@@ -1,0 +1,1 @@
+"""Tasks (invoke): wiring only."""
