@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.errors import BadData
+
+from ent_agent import records as records_
 from ent_agent.config import Config
 from ent_agent.records import AgentSection, Record
 
 
-def records(config: Config, needs: tuple[str, ...]) -> Iterator[Record]:
-    """One record with the sections of `needs` that come before an issue is chosen.
+def records(config: Config, needs: tuple[str, ...], issue: str = "") -> Iterator[Record]:
+    """One record with the sections of `needs`, made by the steps that own them.
 
-    agent, identity and repository are made by the steps that own them; `issue` and
-    later ones are chosen by the step's own options (`--issue`).
+    `issue` (an id or a unique prefix) stands for the sections that come from choosing one.
+
+    Raises:
+        Failure: what the owning steps raise.
     """
     record = Record(
         agent=AgentSection(
@@ -22,4 +27,37 @@ def records(config: Config, needs: tuple[str, ...]) -> Iterator[Record]:
             aliases=list(config.assignee_aliases),
         )
     )
-    yield record
+    if "identity" in needs or "repository" in needs or issue:
+        from ent_agent import identity
+
+        record.identity = identity.ensure(config)
+    if "repository" in needs or issue:
+        from ent_agent import syncing
+
+        record.repository = syncing.last(config)
+        if record.repository is None:
+            record = syncing.sync(record, config)
+    yield choose(record, config, needs, issue) if issue else record
+
+
+def choose(record: Record, config: Config, needs: tuple[str, ...], issue: str) -> Record:
+    """`record` with the issue that an id or a unique prefix names, as far as `needs` asks.
+
+    Raises:
+        BadData: no such issue, or several; or it has no run that a later step could go on with.
+    """
+    if "worktree" not in needs:
+        from ent_agent import selection
+
+        return next(iter(selection.select(record, config, issue=issue)))
+    from ent_agent import runs
+
+    begun = [run for run in runs.pending(config) if run.issue.startswith(issue)]
+    if not begun:
+        raise BadData(
+            f"issue {issue} has no run that was begun here",
+            hint=f"begin one with `ent-agent-worktree --issue {issue}`",
+        )
+    if len({run.issue for run in begun}) > 1:
+        raise BadData(f"{issue} is the beginning of several issues: {', '.join(run.issue for run in begun)}")
+    return records_.decode(begun[-1].record)

@@ -5,7 +5,7 @@ A step is a function from record to record; its executable says which one:
     class Sync(Step):
         \"\"\"Bring control.git level with origin.\"\"\"
         needs = ("agent", "identity")
-        def work(self, record, config): return sync.bring_level(record, config)
+        def work(self, record, config): yield syncing.sync(record, config)
 """
 
 from __future__ import annotations
@@ -13,28 +13,36 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import traceback
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
-from harness.errors import EX_SOFTWARE, EX_USAGE, BadData, Failure
+from harness import process
+from harness.errors import EX_SOFTWARE, BadData, Failure, Usage
 from plumbum import cli
+from plumbum.cli.switches import SwitchError
 
+import ent_agent
 from ent_agent import config as configuration
 from ent_agent import records
 from ent_agent.config import Config
 from ent_agent.records import ErrorSection, Record
 
+PARENT_VARIABLE = "ENT_AGENT_PARENT"
+"""Set by the loop to its process id: the step ends (TERM) when the loop does."""
+
 
 class Command(cli.Application):
     """What all our commands share: --config, sysexits codes, one-line errors on stderr."""
 
-    VERSION = "0.1.0"
+    VERSION = ent_agent.__version__
     CALL_MAIN_IF_NESTED_COMMAND = False
 
     config_path = cli.SwitchAttr(
         ["--config"],
         str,
+        argname="PATH",
         default="",
         help="config.toml; else $ENT_AGENT_CONFIG, ./config.toml, the XDG place",
     )
@@ -47,18 +55,30 @@ class Command(cli.Application):
         """Run as a program; never returns."""
         exit_code = EX_SOFTWARE
         try:
-            _, exit_code = cls.run(exit=False)
-            exit_code = {None: 0, 2: EX_USAGE}.get(exit_code, exit_code)  # plumbum says 2 for usage
+            open_closed_streams()
+            if PARENT_VARIABLE in os.environ:
+                process.die_with_parent(int(os.environ.pop(PARENT_VARIABLE)))
+            _, exit_code = cls(sys.argv[0])._parse_and_dispatch(sys.argv[1:])
             sys.stdout.flush()
         except Failure as failure:
             report(failure)
             exit_code = failure.exit_code
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             exit_code = 0
         except KeyboardInterrupt:
             exit_code = 130
+        except Exception:
+            traceback.print_exc()
         sys.exit(exit_code)
+
+    # plumbum prints usage errors, and the whole help, on stdout: into the next step
+
+    def _parse_args(self, argv: list[str]) -> Any:
+        return _usage_errors_raised(super()._parse_args, argv)
+
+    def _validate_args(self, swfuncs: Any, tailargs: Any) -> Any:
+        return _usage_errors_raised(super()._validate_args, swfuncs, tailargs)
 
 
 class Step(Command):
@@ -79,44 +99,111 @@ class Step(Command):
 
         return beginning.records(config, self.needs)
 
+    def taken_up(self, record: Record, config: Config) -> Record | None:
+        """The record as this step takes it; None: not meant for this call, to be passed through."""
+        return record
+
     def main(self) -> int:
         config = self.load_config()
         exit_code = 0
-        source = read_records() if has_records(sys.stdin.fileno()) else self.beginning(config)
+        source = read_records() if has_records() else self.beginning(config)
         for record in source:
             exit_code = self._one(record, config) or exit_code
         return exit_code
 
     def _one(self, record: Record, config: Config) -> int:
-        if record.error and not self.works_on_errors:
+        """Work one record; returns the exit code that it makes for."""
+        came_with_error = record.error is not None
+        exit_code = 0
+        if came_with_error and not self.works_on_errors:
             write(record)
-            return 0
+            return exit_code
         try:
-            missing = [name for name in self.needs if getattr(record, name) is None]
-            if missing and not record.error:
-                raise BadData(
-                    f"the record has no section {missing[0]!r}",
-                    hint="run the steps in order; docs/contract.md has it",
-                )
-            for done in self.work(record, config):
+            taken = record if came_with_error else self.taken_up(record, config)
+            if taken is None:
+                write(record)
+                return exit_code
+            if not came_with_error:
+                self._check(taken)
+            for done in self.work(taken, config):
                 write(done)
-                if done.error and not record.error:
-                    return done.error.exit_code
-            return 0
+                if done.error and not came_with_error:
+                    report(done.error)
+                    exit_code = done.error.exit_code
         except Failure as failure:
             record.error = as_error(failure)
             write(record)
             report(failure)
-            return failure.exit_code
+            exit_code = failure.exit_code
+        return exit_code
+
+    def _check(self, record: Record) -> None:
+        missing = [name for name in self.needs if getattr(record, name) is None]
+        if missing:
+            raise BadData(
+                f"the record has no section {missing[0]!r}",
+                hint="run the steps in order; docs/contract.md has it",
+            )
 
 
-def has_records(descriptor: int) -> bool:
+class IssueStep(Step):
+    """A step that works one issue: the record's, or the one that `--issue` names."""
+
+    issue = cli.SwitchAttr(
+        ["--issue"],
+        str,
+        argname="ID",
+        default="",
+        help="the issue to work on, where records name none; a unique prefix will do",
+    )
+
+    def beginning(self, config: Config) -> Iterator[Record]:
+        from ent_agent import beginning
+
+        if not self.issue:
+            raise Usage(
+                "no records on standard input and no --issue",
+                hint="name an issue with --issue, or pipe one in",
+            )
+        return beginning.records(config, self.needs, self.issue)
+
+    def taken_up(self, record: Record, config: Config) -> Record | None:
+        """With `--issue`, records without an issue get it; those of others stay out of it."""
+        if not self.issue:
+            return record
+        if record.issue is None:
+            from ent_agent import beginning
+
+            return beginning.choose(record, config, self.needs, self.issue)
+        return record if record.issue.id.startswith(self.issue) else None
+
+
+def _usage_errors_raised(parse: Any, *args: Any) -> Any:
+    try:
+        return parse(*args)
+    except SwitchError as error:
+        if type(error).__name__.startswith("Show"):  # --help, --version
+            raise
+        raise Usage(str(error), hint="--help shows the options, with an example") from error
+
+
+def open_closed_streams() -> None:
+    """Open /dev/null where a caller closed stdin, stdout or stderr, lest a file of ours gets the number."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+            setattr(sys, name, open(descriptor, "w" if descriptor else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
+def has_records(descriptor: int = 0) -> bool:
     """Whether stdin is a pipe or file; a terminal, /dev/null or nothing at all means: start from config."""
     try:
         about = os.fstat(descriptor)
     except OSError:
         return False
-    return not (stat.S_ISCHR(about.st_mode))
+    return not stat.S_ISCHR(about.st_mode)
 
 
 def read_records() -> Iterator[Record]:
@@ -149,7 +236,8 @@ def as_error(failure: Failure) -> ErrorSection:
     )
 
 
-def report(failure: Failure) -> None:
+def report(failure: Failure | ErrorSection) -> None:
     """The failure on stderr: the JSON object of `error`, one line (docs/contract.md)."""
-    sys.stderr.buffer.write(msgspec.json.encode(as_error(failure)) + b"\n")
+    error = failure if isinstance(failure, ErrorSection) else as_error(failure)
+    sys.stderr.buffer.write(msgspec.json.encode(error) + b"\n")
     sys.stderr.buffer.flush()

@@ -194,14 +194,33 @@ def decode(line: bytes | str) -> Record:
     return record
 
 
+def derive(record: Record, **changes: Any) -> Record:
+    """A copy with other sections, and with all that came in and is not ours to know."""
+    copy = msgspec.structs.replace(record, **changes)
+    copy.__dict__.update(record.__dict__)
+    return copy
+
+
 def encode(record: Record) -> bytes:
     """The record as one line, with all that came in and is not ours to know."""
     known = msgspec.to_builtins(record)
     known["schema_version"] = record.schema_version
-    return msgspec.json.encode(_overlay(record.__dict__.get("received", {}), known)) + b"\n"
+    received = {
+        name: value
+        for name, value in record.__dict__.get("received", {}).items()
+        if name in known or name not in record.__struct_fields__
+    }
+    return msgspec.json.encode(_overlay(received, known)) + b"\n"
 
 
 def _overlay(received: Any, known: Any) -> Any:
-    if not (isinstance(received, dict) and isinstance(known, dict)):
-        return known
-    return {**received, **{key: _overlay(received.get(key), value) for key, value in known.items()}}
+    """`known`, with what only `received` has; objects in lists belong together by their id."""
+    if isinstance(received, dict) and isinstance(known, dict):
+        return {**received, **{key: _overlay(received.get(key), value) for key, value in known.items()}}
+    if isinstance(received, list) and isinstance(known, list):
+        by_id = {item["id"]: item for item in received if isinstance(item, dict) and "id" in item}
+        return [
+            _overlay(by_id.get(item["id"]), item) if isinstance(item, dict) and "id" in item else item
+            for item in known
+        ]
+    return known
