@@ -5,6 +5,7 @@ Trees are dicts from name (bytes) to `Entry(mode, oid)`.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from harness.errors import BadData
 from harness.git import GitFailed, Person
+from harness.process import Finished
 
 if TYPE_CHECKING:
     from harness.git import Git
@@ -45,11 +47,11 @@ Tree = dict[bytes, Entry]
 
 
 class Objects:
-    """The objects of one repository. Not for use by two threads at once."""
+    """The objects of one repository. A read within a read, or in another thread, gets a process of its own."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._reader: subprocess.Popen[bytes] | None = None
+        self._idle: list[subprocess.Popen[bytes]] = []
 
     # ---- read
 
@@ -64,14 +66,25 @@ class Objects:
     def read_many(self, oids: Iterable[str]) -> Iterator[bytes]:
         """The contents of many objects, in order; requests are sent ahead of the answers."""
         pending = list(oids)
-        for start in range(0, len(pending), _CHUNK):
-            chunk = pending[start : start + _CHUNK]
-            reader = self._process()
-            assert reader.stdin and reader.stdout
-            reader.stdin.write("".join(f"contents {oid}\n" for oid in chunk).encode())
-            reader.stdin.flush()
-            for oid in chunk:
-                yield self._answer(oid, reader)
+        reader = self._take_reader()
+        unread = 0
+        try:
+            for start in range(0, len(pending), _CHUNK):
+                chunk = pending[start : start + _CHUNK]
+                assert reader.stdin
+                unread = len(chunk)
+                reader.stdin.write("".join(f"contents {oid}\n" for oid in chunk).encode())
+                reader.stdin.flush()
+                for oid in chunk:
+                    unread -= 1
+                    yield self._answer(oid, reader)
+        except BrokenPipeError as error:
+            raise self._no_answer() from error
+        finally:
+            if unread or reader.poll() is not None:  # left half-way: the next would get these answers
+                _end(reader)
+            else:
+                self._idle.append(reader)
 
     def tree(self, oid: str) -> Tree:
         return parse_tree(self.read(oid))
@@ -123,21 +136,22 @@ class Objects:
     # ---- the process
 
     def close(self) -> None:
-        if self._reader:
-            self._reader.kill()
-            self._reader.wait()
-            self._reader = None
+        while self._idle:
+            _end(self._idle.pop())
 
-    def _process(self) -> subprocess.Popen[bytes]:
-        if self._reader is None or self._reader.poll() is not None:
-            self._reader = subprocess.Popen(
-                ["git", f"--git-dir={self._git.git_dir}", "cat-file", "--batch-command"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=self._git.environment,
-            )
-        return self._reader
+    def _take_reader(self) -> subprocess.Popen[bytes]:
+        while self._idle:
+            reader = self._idle.pop()
+            if reader.poll() is None:
+                return reader
+            _end(reader)
+        return subprocess.Popen(
+            ["git", f"--git-dir={self._git.git_dir}", "cat-file", "--batch-command"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self._git.environment,
+        )
 
     def _answer(self, oid: str, reader: subprocess.Popen[bytes]) -> bytes:
         assert reader.stdout
@@ -150,8 +164,12 @@ class Objects:
                 return data[:-1]
         elif header.endswith((b" missing\n", b" ambiguous\n")):
             raise BadData(f"object {oid} is not in {self._git.git_dir}")
-        self.close()
-        raise GitFailed(_unread(oid), message=f"git cat-file gave no answer for {oid} in {self._git.git_dir}")
+        _end(reader)
+        raise self._no_answer(oid)
+
+    def _no_answer(self, oid: str = "") -> GitFailed:
+        ended = Finished(("git", "cat-file", oid), -1, b"", b"")
+        return GitFailed(ended, message=f"git cat-file gave no answer in {self._git.git_dir} {oid}".rstrip())
 
 
 def parse_tree(data: bytes) -> Tree:
@@ -171,7 +189,10 @@ def format_tree(tree: Mapping[bytes, Entry]) -> bytes:
     )
 
 
-def _unread(oid: str):  # type: ignore[no-untyped-def]
-    from harness.process import Finished
-
-    return Finished(("git", "cat-file", oid), -1, b"", b"")
+def _end(reader: subprocess.Popen[bytes]) -> None:
+    reader.kill()
+    reader.wait()
+    for pipe in (reader.stdin, reader.stdout):
+        if pipe:
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
