@@ -129,7 +129,7 @@ class Objects:
         if author:
             env |= {"GIT_AUTHOR_NAME": author.name, "GIT_AUTHOR_EMAIL": author.email}
         if timestamp is not None:
-            env |= {"GIT_AUTHOR_DATE": f"{timestamp} +0000", "GIT_COMMITTER_DATE": f"{timestamp} +0000"}
+            env |= {"GIT_AUTHOR_DATE": f"@{timestamp} +0000", "GIT_COMMITTER_DATE": f"@{timestamp} +0000"}
         signing = ["-S"] if sign else []
         return self._git.run("commit-tree", *signing, *args, tree, stdin=cleaned, env=env).text.strip()
 
