@@ -15,6 +15,7 @@ from harness.errors import Missing
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
+PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,11 @@ def die_with_parent(parent_pid: int, with_signal: int = signal.SIGTERM) -> None:
     _prctl(PR_SET_PDEATHSIG, with_signal)
     if os.getppid() != parent_pid:
         os.kill(os.getpid(), with_signal)
+
+
+def become_subreaper() -> None:
+    """Have orphans below this process come to it, not to init (Linux, prctl(2))."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def hide_memory() -> None:

@@ -1,0 +1,303 @@
+"""The small process between a loop and its agent: whichever of the three ends, the rest ends too.
+
+    python -m harness.supervisor PARENT_PID      a Task as one line of JSON on stdin, then words
+
+The agent gets a session and process group of its own and dies with this process
+(PR_SET_PDEATHSIG); its orphans come to this process (PR_SET_CHILD_SUBREAPER), which
+ends them. When stdin ends, or the parent dies, everything is killed at once. The words
+"stop" (the ladder) and "kill" come from the parent; a Report goes to stdout at the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from harness import sweeping
+from harness.process import become_subreaper, die_with_parent, kill_group
+from harness.spool import Spool
+
+CHUNK = 1024 * 1024
+TICK_SECONDS = 0.5
+DRAIN_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to run, and its limits in seconds (`silence_seconds` 0: none).
+
+    `stderr` "": together with stdout. `wrapped`: `argv` is a sandbox that must not get
+    the stop signal itself, for it would take the agent with it.
+    """
+
+    argv: list[str]
+    cwd: str
+    env: dict[str, str]
+    stdin: str
+    stdout: str
+    stderr: str
+    timeout_seconds: float
+    silence_seconds: float
+    grace_seconds: float
+    progress: list[str]
+    stop_signal: str
+    marker: str
+    wrapped: bool
+
+
+@dataclass
+class Report:
+    """`ended_by`: exit, timeout, silence, stopped (by the parent's word) or start_failed."""
+
+    ended_by: str = "exit"
+    exit_code: int | None = None
+    signal: str | None = None
+    error: str = ""
+    swept: list[int] = field(default_factory=list)
+    duration_seconds: float = 0.0
+
+
+class Supervisor:
+    def __init__(self, task: Task, words: bytes = b"") -> None:
+        self.task = task
+        self.words = words
+        self.report = Report()
+        self.spools: dict[str, Spool] = {}
+        self.selector = selectors.DefaultSelector()
+        self.stop_deadline: float | None = None
+        self.orphaned = False
+        self.started = self.last_sign = time.monotonic()
+        self.signs: tuple[object, ...] = ()
+        self.open_outputs = 0
+        self.pid = 0
+
+    # ---- the course of it
+
+    def supervise(self) -> Report:
+        try:
+            self.pid = self._spawn()
+        except OSError as error:
+            self.report.ended_by = "start_failed"
+            self.report.error = f"{error.filename or self.task.argv[0]}: {error.strerror}"
+            return self.report
+        self.selector.register(0, selectors.EVENT_READ, self._listen)
+        self._obey()
+        while not self._has_exited():
+            self._wait(TICK_SECONDS)
+            self._keep_limits()
+        self._end_everything()
+        self._drain()
+        self._note_status(os.waitpid(self.pid, 0)[1])
+        self.report.duration_seconds = time.monotonic() - self.started
+        return self.report
+
+    def _keep_limits(self) -> None:
+        now = time.monotonic()
+        if self.orphaned or (self.stop_deadline is not None and now >= self.stop_deadline):
+            kill_group(self.pid)
+            self._sweep()
+        elif self.stop_deadline is not None:
+            return
+        elif now - self.started >= self.task.timeout_seconds:
+            self._stop("timeout")
+        elif self._is_silent(now):
+            self._stop("silence")
+
+    def _stop(self, ended_by: str) -> None:
+        """The first rung of the ladder."""
+        if self.stop_deadline is not None:
+            return
+        self.report.ended_by = ended_by
+        self.stop_deadline = time.monotonic() + self.task.grace_seconds
+        for group in self._groups():
+            kill_group(group, signal.Signals[f"SIG{self.task.stop_signal}"])
+
+    def _groups(self) -> set[int]:
+        """The process groups that the stop signal goes to."""
+        if self.task.wrapped:
+            with contextlib.suppress(psutil.Error, ProcessLookupError):
+                inner = {os.getpgid(child.pid) for child in psutil.Process(self.pid).children()}
+                if inner - {self.pid}:
+                    return inner - {self.pid}
+        return {self.pid}
+
+    def _is_silent(self, now: float) -> bool:
+        if not (self.task.silence_seconds and self.task.progress):
+            return False
+        signs = tuple(self._sign(path) for path in self.task.progress)
+        if signs != self.signs:
+            self.signs, self.last_sign = signs, now
+        return now - self.last_sign >= self.task.silence_seconds
+
+    def _sign(self, path: str) -> object:
+        if path in self.spools:
+            return self.spools[path].received
+        try:
+            about = Path(path).stat()
+        except OSError:
+            return None
+        return about.st_size, about.st_mtime_ns
+
+    # ---- what comes in
+
+    def _wait(self, seconds: float) -> None:
+        for key, _ in self.selector.select(seconds):
+            key.data()
+
+    def _listen(self) -> None:
+        data = os.read(0, 4096)
+        if not data:
+            self.orphaned = True
+            self.selector.unregister(0)
+        self.words += data
+        self._obey()
+
+    def _obey(self) -> None:
+        *words, self.words = self.words.split(b"\n")
+        for word in words:
+            self._stop("stopped")
+            if word == b"kill":
+                self.stop_deadline = time.monotonic()
+
+    def _read_output(self, descriptor: int, spool: Spool) -> None:
+        data = os.read(descriptor, CHUNK)
+        if data:
+            spool.write(data)
+        else:
+            self.selector.unregister(descriptor)
+            os.close(descriptor)
+            self.open_outputs -= 1
+
+    # ---- the child
+
+    def _spawn(self) -> int:
+        """Start the agent.
+
+        Raises:
+            OSError: it could not be started, for the reason that exec or chdir gave.
+        """
+        outputs = {self.task.stdout: self._output(self.task.stdout)}
+        if self.task.stderr:
+            outputs[self.task.stderr] = self._output(self.task.stderr)
+        failure_read, failure_write = os.pipe()
+        supervisor = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.setsid()
+                die_with_parent(supervisor, signal.SIGKILL)
+                _enter(self.task, outputs)
+                os.execvpe(self.task.argv[0], self.task.argv, self.task.env)
+            except OSError as error:
+                os.write(failure_write, json.dumps([error.errno, str(error.filename or "")]).encode())
+            finally:
+                os._exit(127)
+        os.close(failure_write)
+        for descriptor in outputs.values():
+            os.close(descriptor)
+        failure = b"".join(iter(lambda: os.read(failure_read, CHUNK), b""))
+        os.close(failure_read)
+        if failure:
+            os.waitpid(pid, 0)
+            number, filename = json.loads(failure)
+            raise OSError(number, os.strerror(number), filename)
+        return pid
+
+    def _output(self, path: str) -> int:
+        """The write end of a pipe whose other end is spooled to `path`."""
+        read_end, write_end = os.pipe()
+        spool = self.spools[path] = Spool(Path(path))
+        self.open_outputs += 1
+        self.selector.register(read_end, selectors.EVENT_READ, lambda: self._read_output(read_end, spool))
+        return write_end
+
+    def _has_exited(self) -> bool:
+        """Whether the agent ended; it stays a zombie, so that its group's number is not given anew."""
+        while found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if found.si_pid == self.pid:
+                return True
+            os.waitpid(found.si_pid, 0)
+        return False
+
+    # ---- the end
+
+    def _end_everything(self) -> None:
+        kill_group(self.pid)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        def left() -> list[psutil.Process]:
+            return sweeping.orphans(os.getpid()) + sweeping.marked(self.task.marker)
+
+        self.report.swept += sweeping.end_all(left, reap=self._has_exited)
+
+    def _drain(self) -> None:
+        deadline = time.monotonic() + DRAIN_SECONDS
+        while time.monotonic() < deadline and self.open_outputs:
+            self._wait(0.1)
+        for spool in self.spools.values():
+            spool.close()
+            self.report.error = self.report.error or spool.problem
+
+    def _note_status(self, status: int) -> None:
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:
+            self.report.signal = signal.Signals(-code).name.removeprefix("SIG")
+        else:
+            self.report.exit_code = code
+
+
+def _enter(task: Task, outputs: dict[str, int]) -> None:
+    """In the child: streams, folder and signals as a program expects them."""
+    stdin = os.open(task.stdin or os.devnull, os.O_RDONLY)
+    os.dup2(stdin, 0)
+    os.dup2(outputs[task.stdout], 1)
+    os.dup2(outputs[task.stderr or task.stdout], 2)
+    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    os.chdir(task.cwd)
+
+
+def main() -> None:
+    waker, woken = socket.socketpair()
+    for end in (waker, woken):
+        end.setblocking(False)
+    signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+    ending: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda received, _: ending.append(received))
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    die_with_parent(int(sys.argv[1]))
+    become_subreaper()
+    received = b""
+    while b"\n" not in received:
+        data = os.read(0, CHUNK)
+        if not data or ending:
+            return
+        received += data
+    line, _, words = received.partition(b"\n")
+    supervisor = Supervisor(Task(**json.loads(line)), words)
+
+    def wake() -> None:
+        woken.recv(4096)
+        supervisor.orphaned = supervisor.orphaned or bool(ending)
+
+    supervisor.selector.register(woken, selectors.EVENT_READ, wake)
+    report = supervisor.supervise()
+    with contextlib.suppress(BrokenPipeError):
+        os.write(1, json.dumps(dataclasses.asdict(report)).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()
