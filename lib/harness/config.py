@@ -72,11 +72,19 @@ def take(path: Path, document: Mapping[str, Any], of: type[T], others: frozenset
         BadConfig: an unknown key, a wrong type, an unset variable; names file and key.
     """
     mine = {key: value for key, value in document.items() if key not in others}
-    expanded = expand(path, mine)
+    return convert(path, expand(path, mine), of, hint="config.toml.example has every key")
+
+
+def convert(path: Path, document: Mapping[str, Any], of: type[T], hint: str) -> T:
+    """A document as a type.
+
+    Raises:
+        BadConfig: an unknown key or a wrong type; names file and key.
+    """
     try:
-        return msgspec.convert(expanded, of)
+        return msgspec.convert(document, of)
     except msgspec.ValidationError as error:
-        raise BadConfig(f"{path}: {_say(str(error))}", hint="config.toml.example has every key") from error
+        raise BadConfig(f"{path}: {_say(str(error))}", hint=hint) from error
 
 
 def expand(path: Path, value: Any, key: str = "", environ: Mapping[str, str] = os.environ) -> Any:
