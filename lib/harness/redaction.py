@@ -1,0 +1,107 @@
+"""Secrets: taken out of every text that leaves us, and looked for in what is about to be pushed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from harness.secret_patterns import RULES
+
+REDACTED = b"[redacted]"
+SHORTEST = 8
+"""A known value shorter than this is no secret that could be told from ordinary text."""
+
+_SECRET_NAME = re.compile(
+    r"(?i)(?:TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIALS?|(?:API|ACCESS|PRIVATE|AUTH|ENCRYPTION|SIGNING|DEPLOY)_?KEY)S?\d*$"
+)
+
+
+class Finding(NamedTuple):
+    """Where a secret stands and which rule says so; never the secret."""
+
+    rule: str
+    line: int
+
+
+class Redactor:
+    """Knows the secrets of this machine exactly, and others by their looks."""
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._known = sorted(set(_spellings(known)), key=lambda value: (-len(value), value))
+
+    def redact(self, text: str) -> str:
+        """`text` with [redacted] where secrets were."""
+        data = text.encode("utf-8", "surrogateescape")
+        for value in self._known:
+            data = data.replace(value, REDACTED)
+        for rule in RULES:
+            data = rule.pattern.sub(_without_secret, data)
+        return data.decode("utf-8", "surrogateescape")
+
+    def tail(self, text: str, characters: int) -> str:
+        """The end of `text`: redacted first, since half a secret is not found any more."""
+        redacted = self.redact(text)
+        return redacted if len(redacted) <= characters else "…" + redacted[-characters:]
+
+    def scan(self, data: bytes) -> list[Finding]:
+        """What must not be pushed, in order of lines."""
+        found = [(data.find(value), "known secret") for value in self._known]
+        found = [(place, rule) for place, rule in found if place >= 0]
+        for rule in RULES:
+            if rule.holds_push:
+                found += [(match.start(), rule.name) for match in rule.pattern.finditer(data)]
+        return sorted(
+            {Finding(rule, data.count(b"\n", 0, place) + 1) for place, rule in found},
+            key=lambda finding: (finding.line, finding.rule),
+        )
+
+
+def known_secrets(
+    environ: Mapping[str, str], names: Iterable[str] = (), values: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """The secrets in an environment.
+
+    Those are variables with a secret-looking name, those in `names` whatever they are
+    called, and of `values` (settings) those with a secret-looking name.
+    """
+    chosen = set(names)
+    for name, value in environ.items():
+        if (name in chosen or is_secret_name(name)) and not Path(value).is_absolute():
+            yield value
+    yield from (value for name, value in (values or {}).items() if is_secret_name(name))
+
+
+def key_bodies(folder: Path) -> Iterator[str]:
+    """The bodies of the private key files in a folder."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.suffix != ".pub" and path.is_file() and os.access(path, os.R_OK):
+            data = path.read_bytes()[:65536]
+            if b"PRIVATE KEY-----" in data[:200]:
+                yield data.decode("ascii", "replace")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or setting of that name holds a secret (API_TOKEN, not TOKEN_FILE)."""
+    return bool(_SECRET_NAME.search(name))
+
+
+def _spellings(known: Iterable[str]) -> Iterator[bytes]:
+    """The values as they may stand in a text: whole, line by line, and as part of a URL."""
+    for value in known:
+        lines = [line.strip() for line in value.splitlines() if not line.startswith("-----")]
+        whole = [value.strip()] if len(lines) == 1 else []
+        for part in [*whole, *(line for line in lines if len(line) >= 16)]:
+            if len(part) >= SHORTEST:
+                yield part.encode("utf-8", "surrogateescape")
+                yield quote(part, safe="", errors="surrogateescape").encode("ascii")
+
+
+def _without_secret(match: re.Match[bytes]) -> bytes:
+    if not match.re.groups:
+        return REDACTED
+    start, end = (edge - match.start() for edge in match.span(1))
+    return match[0][:start] + REDACTED + match[0][end:]
