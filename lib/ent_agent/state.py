@@ -27,6 +27,11 @@ class StateFolder:
         return self.root / "work.git"
 
     @property
+    def work_view(self) -> Path:
+        """work.git under a configuration that no agent can write (repositories.py)."""
+        return self.root / "work-view.git"
+
+    @property
     def worktrees(self) -> Path:
         return self.root / "worktrees"
 
