@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+import psutil
+
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
 
@@ -72,6 +74,10 @@ class SshServer:
             self._server.terminate()
             self._server.wait(timeout=10)
             self._server = None
+
+    def sessions(self) -> list[psutil.Process]:
+        """The processes that serve the connections of the moment."""
+        return psutil.Process(self._server.pid).children(recursive=True) if self._server else []
 
     def __enter__(self) -> SshServer:
         self.start()
