@@ -73,15 +73,24 @@ class Run(msgspec.Struct, kw_only=True):
 def create(config: Config, issue_id: str) -> Run:
     """A new run of an issue, on disk."""
     run = Run(id=os.urandom(8).hex(), issue=issue_id, created_at=clock.timestamp())
-    save(config, run)
+    atomic.write_json(path(config, run.id), run)
     return run
 
 
-def save(config: Config, run: Run, record: Record | None = None) -> None:
-    """Write the run's file; with `record`, that is the run's record from now on."""
+def update(config: Config, run: Run, record: Record | None = None, **changes: object) -> None:
+    """Change fields of a run (and its record), on disk and in `run`.
+
+    Several parts of a step hold a `Run` each: what another of them wrote since is kept,
+    and `run` shows it afterwards.
+    """
+    current = find(config, run.id) or run
     if record is not None:
-        run.record = msgspec.Raw(records.encode(record).strip())
-    atomic.write_json(path(config, run.id), run)
+        changes["record"] = msgspec.Raw(records.encode(record).strip())
+    for name, value in changes.items():
+        setattr(current, name, value)
+    atomic.write_json(path(config, run.id), current)
+    for name in Run.__struct_fields__:
+        setattr(run, name, getattr(current, name))
 
 
 def load(config: Config, run_id: str) -> Run:
