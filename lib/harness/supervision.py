@@ -14,10 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from harness import clock
 from harness.process import kill_group
 from harness.supervisor import Report, Task
 from harness.sweeping import sweep
@@ -97,7 +97,7 @@ def supervise(
         marker=marker,
         wrapped=wrapped,
     )
-    started_at = _now()
+    started_at = clock.timestamp()
     with _interruptions() as interruptions, _Supervisor(task) as supervisor:
         stopped_by: EndedBy | None = None
         patience_ends = time.monotonic() + limits.timeout_seconds + _patience(limits)
@@ -113,7 +113,7 @@ def supervise(
         signal=report.signal,
         ended_by=_ended_by(report, stopped_by),
         started_at=started_at,
-        ended_at=_now(),
+        ended_at=clock.timestamp(),
         swept=tuple(report.swept),
         error=report.error,
     )
@@ -217,7 +217,3 @@ def _interruptions() -> Iterator[list[int]]:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
