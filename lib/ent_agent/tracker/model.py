@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
+from harness.errors import BadData
 
 State = Literal["new", "backlog", "blocked", "inprogress", "done", "wontdo"]
 STATES: tuple[State, ...] = ("new", "backlog", "blocked", "inprogress", "done", "wontdo")
 OPEN_STATES: tuple[State, ...] = ("blocked", "inprogress", "backlog", "new")
+
+
+class NotFound(BadData):
+    """No issue or comment has that id."""
+
+    code = "not_found"
 
 
 class Comment(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,62 @@
+"""What was read of a tracker, kept in a file: an issue's folder that has the same id has the same content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from harness import atomic
+
+from ent_agent.tracker.format import Instant
+from ent_agent.tracker.model import State
+
+VERSION = 1
+
+
+class Row(msgspec.Struct, frozen=True, array_like=True):
+    """What a list shows of an issue beside its summary. `created` None: no such file, ask the history."""
+
+    title: str = ""
+    created: Instant | None = None
+    done: Instant | None = None
+    tags: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    comments: int = 0
+    unreadable: str = ""
+
+
+class Known(msgspec.Struct, array_like=True):
+    """One issue; `tree` is the id of its folder. `row` None: not read yet."""
+
+    tree: str
+    state: State
+    assignee: str | None
+    unreadable: str
+    row: Row | None = None
+
+
+class Cache(msgspec.Struct, array_like=True):
+    """The issues of one root tree, by id. Bounded: those of another root go when the next is stored."""
+
+    version: int = VERSION
+    root: str = ""
+    issues: dict[str, Known] = {}
+
+
+def load(path: Path | None) -> Cache:
+    """What is in `path`; an empty cache when that is missing, damaged or of another version."""
+    if path is None:
+        return Cache()
+    try:
+        found = msgspec.msgpack.decode(path.read_bytes(), type=Cache)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return Cache()
+    return found if found.version == VERSION else Cache()
+
+
+def store(path: Path, cache: Cache) -> None:
+    """Replace the file; where it cannot be written the next look only takes longer."""
+    try:
+        atomic.write_bytes(path, msgspec.msgpack.encode(cache))
+    except OSError:
+        return
