@@ -20,8 +20,6 @@ Side = Literal["ours", "theirs"]
 SIDES: tuple[Side, ...] = ("ours", "theirs")
 
 MAX_PATHSPECS = 1000  # above, git is faster when it lists everything
-ABSENT = "0" * 40
-
 _LOG = [
     "log",
     "--stdin",
@@ -96,7 +94,7 @@ def _look_up(
     found: dict[bytes, Given] = {}
     folders = [path for path, entry in values.items() if entry and entry.mode == TREE]
     for given, path, oid in _changes(git.run(*_LOG, stdin=script).stdout):
-        if path in values and oid == _oid(values[path]):
+        if path in values and _is(values[path], oid):
             found.setdefault(path, given)
         for folder in folders:
             if path.startswith(folder + b"/"):
@@ -118,8 +116,8 @@ def _changes(log: bytes) -> Iterator[tuple[Given, bytes, str]]:
             yield given, next(words), word.split()[-2].decode()
 
 
-def _oid(entry: Entry | None) -> str:
-    return entry.oid if entry else ABSENT
+def _is(entry: Entry | None, oid: str) -> bool:
+    return oid == entry.oid if entry else not oid.strip("0")
 
 
 def _pathspec(path: bytes) -> bytes:
