@@ -1,0 +1,270 @@
+"""The outer loop: what is ready is worked, issue by issue, until nothing is.
+
+finalize --pending
+identity | sync | select | worktree | run | finalize      for each issue, and again
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from harness import lock
+from harness.config import seconds
+from harness.errors import (
+    EX_CONFIG,
+    EX_DATAERR,
+    EX_NOPERM,
+    EX_SOFTWARE,
+    EX_TEMPFAIL,
+    EX_UNAVAILABLE,
+    Busy,
+)
+
+from ent_agent import state, telling
+from ent_agent.config import Config
+from ent_agent.pipeline import Ran, Steps
+from ent_agent.progress import Progress
+from ent_agent.records import ErrorSection, Record
+
+WORST_LAST = (0, EX_TEMPFAIL, EX_UNAVAILABLE, EX_DATAERR, EX_SOFTWARE, EX_NOPERM, EX_CONFIG)
+AGENT_IS_OUT = {"quota": EX_TEMPFAIL, "auth": EX_NOPERM}
+"""Outcomes after which no further run is started, and the exit codes that they make for."""
+
+STEP_SECONDS = 3600.0
+"""Bound of a step that is not the agent's: some git calls, each bounded itself."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to loop. `once`: the first issue only; `forever`: look again after `interval_seconds`."""
+
+    once: bool = False
+    forever: bool = False
+    interval_seconds: float = 60.0
+    jobs: int = 1
+    issue: str = ""
+
+
+def run(config: Config, options: Options, progress: Progress, steps: Steps | None = None) -> int:
+    """Work until nothing is ready (`forever`: until told to end); returns the exit code.
+
+    0: all that was ready was worked; else the worst that happened in the last pass.
+    A second loop on the same state folder says so on stderr, and returns 0.
+    """
+    steps = steps or Steps(config.path, telling.of_steps(progress))
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock.held(state.of(config).loop_lock, what="the state folder's loop lock"))
+        except Busy as busy:
+            print(f"another loop is at work: {busy.message}", file=sys.stderr)
+            return 0
+        loop = _Loop(config, options, progress, steps)
+        stack.enter_context(loop.signals_heeded())
+        return loop.until_done()
+
+
+def dry_run(config: Config, options: Options, progress: Progress, steps: Steps | None = None) -> int:
+    """Fetch, and say what would be done and what would be passed over; returns the exit code."""
+    steps = steps or Steps(config.path, telling.of_steps(progress))
+    loop = _Loop(config, options, progress, steps)
+    with loop.signals_heeded():
+        current = _Pass()
+        ready = loop.look(current)
+        for record in ready:
+            telling.would_work(progress, record)
+        if not ready and not current.exit_code:
+            progress.say("nothing_ready", "nothing to do")
+    return current.exit_code
+
+
+@dataclass
+class _Pass:
+    """What happened since the last look at everything."""
+
+    exit_code: int = 0
+    retry: bool = False
+    """Something failed that may go better by itself: git, the network, a refused push."""
+    agent_is_out: bool = False
+    worked: int = 0
+    times: Counter[str] = field(default_factory=Counter)
+    given_up: set[str] = field(default_factory=set)
+    """Issues that a step failed on: not tried again in this pass."""
+
+    def note(self, exit_code: int, *, retry: bool = False) -> None:
+        rank = WORST_LAST.index
+        known = exit_code if exit_code in WORST_LAST else EX_SOFTWARE
+        self.exit_code = max(self.exit_code, known, key=rank)
+        self.retry |= retry
+
+
+@dataclass
+class _Loop:
+    config: Config
+    options: Options
+    progress: Progress
+    steps: Steps
+    _stops: int = 0
+    _passed_over: dict[str, str] = field(default_factory=dict)
+
+    # ---- until nothing is left
+
+    def until_done(self) -> int:
+        retries = 0
+        while True:
+            current = self.one_pass()
+            if self._stops:
+                self.progress.say("stopped", "stopped, as told; what was begun is kept")
+                return current.exit_code
+            if current.retry and (self.options.forever or retries < self.config.loop.max_retries):
+                retries += 1
+                pause = seconds(self.config.loop.retry_delay)
+                self.progress.say(
+                    "retry",
+                    f"trying again in {self.config.loop.retry_delay}",
+                    level="warning",
+                    retries=retries,
+                )
+            elif self.options.forever:
+                retries = 0
+                pause = self.options.interval_seconds
+            else:
+                self._sum_up(current)
+                return current.exit_code
+            self._sleep(pause)
+
+    def one_pass(self) -> _Pass:
+        """Finish what an earlier loop left, then work what is ready, looking again after each."""
+        current = _Pass()
+        self._ended(self._run("finalize", "--pending"), current)
+        running: dict[Future[Ran], str] = {}
+        looked = False
+        with ThreadPoolExecutor(self.options.jobs, "issue") as pool:
+            while True:
+                if not looked and self._may_start(current, running):
+                    looked = True
+                    for record in self._next(current, running):
+                        assert record.issue
+                        current.times[record.issue.id] += 1
+                        running[pool.submit(self._work, record)] = record.issue.id
+                if not running:
+                    return current
+                done, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+                for future in done:
+                    looked = False
+                    current.worked += 1
+                    issue, ran = running.pop(future), future.result()
+                    self._ended(ran, current)
+                    if not ran.records:  # what it left is found by `finalize --pending`
+                        current.given_up.add(issue)
+
+    def look(self, current: _Pass) -> list[Record]:
+        """identity | sync | select: what is ready, in working order; says what is passed over, and why."""
+        records: list[Record] | None = None
+        chosen = ["--issue", self.options.issue] if self.options.issue else []
+        for step, options in (("identity", []), ("sync", []), ("select", ["--all", *chosen])):
+            ran = self._run(step, *options, feed=records)
+            records = ran.records
+            for error in ran.errors:
+                if not self._stops:
+                    telling.failed(self.progress, step, error)
+                    self._note_error(error, current)
+            if self._stops or ran.error or any(record.error for record in records):
+                return []
+        assert records is not None
+        seen = {record.issue.id: record.skipped or "" for record in records if record.issue}
+        for record in records:
+            if record.issue and record.skipped and self._passed_over.get(record.issue.id) != record.skipped:
+                telling.passed_over(self.progress, record)
+        self._passed_over = {issue: why for issue, why in seen.items() if why}
+        return [record for record in records if record.issue and not record.skipped]
+
+    # ---- one issue
+
+    def _work(self, record: Record) -> Ran:
+        """worktree | run | finalize; returns how the last of them ended that had something to work on."""
+        telling.begun(self.progress, record)
+        ran = self._run("worktree", feed=[record])
+        if ran.records and not ran.records[0].error and not self._stops:
+            telling.agent_started(self.progress, ran.records[0], self.config)
+            ran = self._run("run", feed=ran.records)
+        return self._run("finalize", feed=ran.records) if ran.records else ran
+
+    def _ended(self, ran: Ran, current: _Pass) -> None:
+        if ran.error and not self._stops:
+            telling.failed(self.progress, ran.step, ran.error)
+            self._note_error(ran.error, current)
+        for record in ran.records:
+            telling.ended(self.progress, record)
+            if record.error and record.issue:
+                current.given_up.add(record.issue.id)
+                self._note_error(record.error, current)
+            if record.result and record.result.outcome in AGENT_IS_OUT:
+                current.agent_is_out = True
+                current.note(AGENT_IS_OUT[record.result.outcome])
+
+    # ---- what may be started
+
+    def _may_start(self, current: _Pass, running: dict[Future[Ran], str]) -> bool:
+        if self._stops or current.agent_is_out or len(running) >= self.options.jobs:
+            return False
+        return not (self.options.once and current.times)
+
+    def _next(self, current: _Pass, running: dict[Future[Ran], str]) -> Iterator[Record]:
+        """The ready issues that are started now. One that was worked in this pass comes again only
+        when selection still says so, no step failed on it, and at most `max_attempts` times."""
+        free = 1 if self.options.once else self.options.jobs - len(running)
+        for record in self.look(current):
+            assert record.issue
+            issue = record.issue.id
+            if issue in running.values() or issue in current.given_up:
+                continue
+            if free > 0 and current.times[issue] < self.config.limits.max_attempts:
+                free -= 1
+                yield record
+
+    # ---- steps, signals, sleep
+
+    def _run(self, step: str, *options: str, feed: list[Record] | None = None) -> Ran:
+        bound = STEP_SECONDS
+        if step == "run":
+            bound += seconds(self.config.limits.agent_timeout)
+        if step == "worktree":
+            bound += seconds(self.config.worktree.setup_timeout) * len(self.config.worktree.setup)
+        return self.steps.run(step, *options, feed=feed, timeout_seconds=bound)
+
+    def _note_error(self, error: ErrorSection, current: _Pass) -> None:
+        if error.code != "busy":  # somebody else is at it: that is no failure of ours
+            current.note(error.exit_code, retry=error.retry)
+
+    def _sum_up(self, current: _Pass) -> None:
+        if not current.worked and not current.exit_code:
+            self.progress.say("nothing_ready", "nothing to do")
+        else:
+            self.progress.say("done", f"done: {current.worked} worked", worked=current.worked)
+
+    def _sleep(self, pause_seconds: float) -> None:
+        deadline = time.monotonic() + pause_seconds
+        while not self._stops and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(left, 0.5))
+
+    @contextmanager
+    def signals_heeded(self) -> Iterator[None]:
+        """TERM and INT: nothing new is begun, the agents are stopped; a second one ends every step."""
+
+        def stop(_number: int, _frame: object) -> None:
+            self._stops += 1
+            self.steps.stop(everything=self._stops > 1)
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,119 @@
+"""Records as sentences: what the loop's progress says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from ent_agent.config import Config
+from ent_agent.progress import Level, Progress, duration
+from ent_agent.records import ErrorSection, Record, RunSection, Usage
+
+LEVELS: dict[str, Level] = {"completed": "info", "stuck": "info", "cancelled": "info"}
+
+
+def of_steps(progress: Progress) -> Callable[[str, str], None]:
+    """Passes on what a step says on stderr."""
+    return lambda step, text: progress.say("said", f"{step}: {text}", step=step)
+
+
+def failed(progress: Progress, step: str, error: ErrorSection, issue: str = "") -> None:
+    progress.say(
+        "failed",
+        f"{step}: {error.message}" + (f" ({error.hint})" if error.hint else ""),
+        level="warning" if error.retry else "error",
+        issue=issue,
+        step=step,
+        code=error.code,
+        exit_code=error.exit_code,
+        resume_at=error.resume_at or None,
+    )
+
+
+def passed_over(progress: Progress, record: Record) -> None:
+    if record.issue:
+        message = f"passed over: {record.skipped} — {record.issue.title}"
+        progress.say("passed_over", message, issue=record.issue.id, reason=record.skipped)
+
+
+def would_work(progress: Progress, record: Record) -> None:
+    if record.issue:
+        message = f"would work on: {record.issue.title} ({record.issue.state})"
+        progress.say("would_work", message, issue=record.issue.id, state=record.issue.state)
+
+
+def begun(progress: Progress, record: Record) -> None:
+    if record.issue:
+        progress.say("begun", record.issue.title, issue=record.issue.id, state=record.issue.state)
+
+
+def agent_started(progress: Progress, record: Record, config: Config) -> None:
+    if record.issue and record.worktree:
+        branch = record.worktree.branch
+        progress.say(
+            "agent_started",
+            f"{config.agent_type} is at work on {branch} (`ent-agent-log {record.issue.id[:8]} -f` follows it)",
+            issue=record.issue.id,
+            branch=branch,
+            worktree=record.worktree.path,
+        )
+
+
+def ended(progress: Progress, record: Record) -> None:
+    """What came of a record that went through finalize."""
+    issue = record.issue.id if record.issue else ""
+    if record.result:
+        result = record.result
+        progress.say(
+            "ended",
+            f"{result.outcome}{_within(record.run)}: {_result(record)}",
+            level=LEVELS.get(result.outcome, "warning"),
+            issue=issue,
+            outcome=result.outcome,
+            reason=result.reason or None,
+            commits=result.commits,
+            pushed=result.pushed,
+            handed_to=result.handed_to,
+            seconds=ran_seconds(record.run),
+            **_usage(record.run.usage if record.run else Usage()),
+        )
+    if record.error:
+        failed(progress, "not finished", record.error, issue)
+
+
+def ran_seconds(run: RunSection | None) -> float | None:
+    """How long a run took, where both ends are known."""
+    if run is None or not (run.started_at and run.ended_at):
+        return None
+    started, ended = (
+        datetime.fromisoformat(at.replace("Z", "+00:00")) for at in (run.started_at, run.ended_at)
+    )
+    return (ended - started).total_seconds()
+
+
+def _within(run: RunSection | None) -> str:
+    took = ran_seconds(run)
+    return "" if took is None else f" in {duration(took)}"
+
+
+def _result(record: Record) -> str:
+    assert record.result
+    result = record.result
+    parts = [result.reason] if result.reason else []
+    if result.commits:
+        count = len(result.commits)
+        where = f" on {record.worktree.branch}" if record.worktree else ""
+        parts.append(
+            f"{count} commit{'s' if count > 1 else ''}{where}{'' if result.pushed else ', not pushed'}"
+        )
+    if result.handed_to:
+        parts.append(f"handed to {result.handed_to}")
+    return ", ".join(parts) or "nothing to hand over"
+
+
+def _usage(usage: Usage) -> dict[str, int | float | None]:
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": usage.cost_usd,
+    }
