@@ -171,7 +171,7 @@ class _Loop:
         for step, options in (("identity", []), ("sync", []), ("select", ["--all", *chosen])):
             ran = self._run(step, *options, feed=records)
             records = ran.records
-            for error in ran.errors:
+            for error in ran.errors or ([ran.error] if ran.error else []):
                 if not self._stops:
                     telling.failed(self.progress, step, error)
                     self._note_error(error, current)
