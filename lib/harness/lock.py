@@ -14,10 +14,13 @@ from pathlib import Path
 
 from harness.errors import Busy
 
+LOOK_SECONDS = 0.1
+"""`is_free` of somebody else is no holder: it is over before this."""
+
 
 @contextmanager
 def held(path: Path, *, timeout_seconds: float = 0.0, what: str = "") -> Iterator[None]:
-    """Hold `path` exclusively; wait up to `timeout_seconds` for it.
+    """Hold `path` exclusively; wait up to `timeout_seconds` for it, and for a moment in any case.
 
     Raises:
         Busy: somebody else holds it. `what` says what is locked, for the message.
@@ -25,7 +28,7 @@ def held(path: Path, *, timeout_seconds: float = 0.0, what: str = "") -> Iterato
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        deadline = time.monotonic() + timeout_seconds
+        deadline = time.monotonic() + max(timeout_seconds, LOOK_SECONDS)
         while not _take(descriptor):
             if time.monotonic() >= deadline:
                 raise Busy(f"{what or path} is in use by another process{_holder(descriptor)}")
@@ -40,15 +43,18 @@ def held(path: Path, *, timeout_seconds: float = 0.0, what: str = "") -> Iterato
 def is_free(path: Path) -> bool:
     """Whether nobody holds `path` just now."""
     try:
-        with held(path):
-            return True
-    except Busy:
-        return False
-
-
-def _take(descriptor: int) -> bool:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return _take(descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         return True
     except BlockingIOError:
         return False

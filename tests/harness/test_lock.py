@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -87,3 +89,14 @@ def test_what_is_raised_inside_frees_it(place: Path) -> None:
     with pytest.raises(KeyError), lock.held(place / "lock"):
         raise KeyError
     assert lock.is_free(place / "lock")
+
+
+def test_whoever_only_looks_is_in_nobodys_way(place: Path) -> None:
+    with lock.held(place / "lock"):
+        pass
+    looking = (place / "lock").open("rb")
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    assert lock.is_free(place / "lock")
+    threading.Timer(0.03, looking.close).start()
+    with lock.held(place / "lock"):
+        assert not lock.is_free(place / "lock")
