@@ -84,19 +84,19 @@ def known_hosts(config: Config) -> Path:
     return config.folder(config.ssh_key_dir) / "known_hosts"
 
 
+def public_key_path(config: Config) -> Path:
+    """Where the public half of the key in use stands, or will."""
+    return _public_path(_key_in_use(config))
+
+
 def ssh_command(config: Config) -> str:
     """git's GIT_SSH_COMMAND: this key only, no prompt, new hosts taken once and changed ones refused.
 
     Nothing of the user's own ssh configuration or agent takes part, so that it works
     alike by hand, from cron and on another machine.
     """
-    folder = config.folder(config.ssh_key_dir)
-    try:
-        key = find_key(folder) or folder / USUAL_NAMES[0]
-    except BadConfig:
-        key = folder / USUAL_NAMES[0]
     options = (
-        f"IdentityFile={_ssh_path(key)}",
+        f"IdentityFile={_ssh_path(_key_in_use(config))}",
         "IdentitiesOnly=yes",
         "IdentityAgent=none",
         "BatchMode=yes",
@@ -117,6 +117,14 @@ def introduction(config: Config, key: Path, public_key: str) -> str:
         f"Register its public half where {config.repo_url} lives, as a deploy key with write access\n"
         f"or as a key of the agent's own account there:\n\n{public_key}\n"
     )
+
+
+def _key_in_use(config: Config) -> Path:
+    folder = config.folder(config.ssh_key_dir)
+    try:
+        return find_key(folder) or folder / USUAL_NAMES[0]
+    except BadConfig:  # said by `ensure`
+        return folder / USUAL_NAMES[0]
 
 
 def _made(folder: Path) -> Path:

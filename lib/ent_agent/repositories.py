@@ -30,6 +30,7 @@ STALE_LOCK_SECONDS = 60.0
 """git holds a lock file for moments; an older one was left by a kill."""
 SEEN_CLAIMS = "refs/ent-agent/seen/"
 REMOTE = "refs/remotes/origin/"
+REMOTE_HEAD = f"{REMOTE}HEAD"
 
 _SHARED = ("objects", "refs", "packed-refs", "worktrees")
 
@@ -132,17 +133,29 @@ def mirror(config: Config) -> None:
     ours, theirs = control(config), work(config)
     wanted = {name: oid for name, oid in ours.refs(REMOTE).items() if not _is_claim(config, name)}
     there = theirs.refs(REMOTE)
-    head = f"{REMOTE}HEAD"
+    for refs in (wanted, there):
+        refs.pop(REMOTE_HEAD, None)  # a symbolic ref
     # Deletions first: refs/…/a and refs/…/a/b cannot change places in one transaction.
-    theirs.update_refs((name, None) for name in there if name not in wanted or name == head)
-    wanted.pop(head, None)
+    theirs.update_refs((name, None) for name in there if name not in wanted)
     tags, their_tags = ours.refs("refs/tags/"), theirs.refs("refs/tags/")
     changed = {name: oid for name, oid in wanted.items() if there.get(name) != oid}
     changed |= {name: oid for name, oid in tags.items() if their_tags.get(name) != oid}
     theirs.update_refs(changed.items())
-    default = ours.run("symbolic-ref", "--quiet", head, check=False).text.strip()
-    if default in wanted:
-        theirs.run("symbolic-ref", head, default)
+    set_remote_head(theirs, remote_head(ours))
+
+
+def remote_head(git: Git) -> str:
+    """The full name of the tracking ref that refs/remotes/origin/HEAD stands for; "": there is none."""
+    return git.run("symbolic-ref", "--quiet", REMOTE_HEAD, check=False).text.strip()
+
+
+def set_remote_head(git: Git, target: str) -> None:
+    """refs/remotes/origin/HEAD as a clone has it, for `git diff origin/HEAD` in a worktree."""
+    there = remote_head(git)
+    if target and target != there:
+        git.run("symbolic-ref", REMOTE_HEAD, target)
+    elif there and not target:
+        git.run("symbolic-ref", "--delete", REMOTE_HEAD)
 
 
 def clear_stale_locks(git_dir: Path) -> list[Path]:
