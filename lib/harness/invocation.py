@@ -86,10 +86,10 @@ def program(adapter: Adapter, word: str, path: str) -> str:
     hint = f"install it with `{adapter.install}`" if adapter.install else f"see that PATH has it: {path}"
     if found is None:
         raise Missing(f"{word} is not installed", hint=hint, code="agent_missing")
-    interpreter = _interpreter(found)
-    if interpreter and shutil.which(interpreter, path=path) is None:
+    needed = interpreter(found)
+    if needed and shutil.which(needed, path=path) is None:
         raise Missing(
-            f"{found} needs {interpreter}, which is not on PATH",
+            f"{found} needs {needed}, which is not on PATH",
             hint="set PATH in [agent_environment] set, or in the crontab",
             code="agent_missing",
         )
@@ -115,7 +115,7 @@ def _argument(adapter: Adapter, setting: Setting) -> str:
     return placeholders.fill(adapter.large_prompt, setting.values())
 
 
-def _interpreter(program: str) -> str:
+def interpreter(program: str) -> str:
     """The interpreter that a script's first line names; "" for anything else."""
     try:
         with Path(program).open("rb") as file:
