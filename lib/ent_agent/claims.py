@@ -22,7 +22,7 @@ from harness.errors import Busy, TryLater
 from harness.git import Git
 from harness.objects import format_tree
 
-from ent_agent import observation, pushing, repositories, runs, standing, state
+from ent_agent import observation, origin, published, pushing, repositories, runs, standing, state
 from ent_agent.claim_value import HOLD_SECONDS, TTL_SECONDS, ClaimValue
 from ent_agent.config import Config
 from ent_agent.pushing import PUSH_TIMEOUT_SECONDS, Pushed, Update
@@ -70,7 +70,7 @@ class Claim:
                 f"issue {issue_id} is in work on {held.value.host or 'another host'}",
                 hint="it is taken over when it has not been renewed for its ttl",
             )
-        if pushing.origin(config).claims and not claim._acquire(held.oid if held else None):
+        if pushing.origin_takes(config).claims and not claim._acquire(held.oid if held else None):
             raise Busy(f"issue {issue_id} was claimed by somebody else just now")
         claim._confirm()
         return claim
@@ -126,7 +126,7 @@ class Claim:
         if self.is_local:
             return not together or self._push(together).ok
         new = self._next_value(self.oid)
-        if not together or pushing.origin(self.config).atomic:
+        if not together or pushing.origin_takes(self.config).atomic:
             return self._swap(new, together)
         return self._swap(new, ()) and self._push(together).ok
 
@@ -139,7 +139,7 @@ class Claim:
         """
         if self.is_local:
             return not together or self._push(together).ok
-        if together and not pushing.origin(self.config).atomic:
+        if together and not pushing.origin_takes(self.config).atomic:
             return self.renew() and self._push(together).ok and self.release()
         if self._swap(self._end_value(), together):
             self.oid = ""
@@ -147,7 +147,7 @@ class Claim:
             return True
         if (
             not together
-            and pushing.origin(self.config).deletes
+            and pushing.origin_takes(self.config).deletes
             and self.run.claim_ref.startswith("refs/heads/")
         ):
             pushing.remember(self.config, deletes=False)
@@ -225,7 +225,9 @@ class Claim:
         return oid
 
     def _end_value(self) -> str | None:
-        return None if pushing.origin(self.config).deletes else self._next_value(self.oid, released=True)
+        return (
+            None if pushing.origin_takes(self.config).deletes else self._next_value(self.oid, released=True)
+        )
 
     def _push(self, updates: list[Update] | tuple[Update, ...], *, all_or_nothing: bool = False) -> Pushed:
         return pushing.push(
@@ -233,7 +235,7 @@ class Claim:
         )
 
     def _there(self) -> str | None:
-        found = pushing.there(self.git, self.run.claim_ref, timeout_seconds=self._patience())
+        found = pushing.there(self.config, self.git, self.run.claim_ref, timeout_seconds=self._patience())
         return found.get(self.run.claim_ref)
 
     def _patience(self) -> float:
@@ -263,13 +265,15 @@ def look(config: Config, git: Git) -> None:
     """Fetch origin's branches and claims, and note the claims as seen now.
 
     Raises:
-        GitFailed: no answer.
+        TryLater: no answer.
     """
     heads = "+refs/heads/*:refs/remotes/origin/*"
     claims = f"+{config.claims_prefix}*:{repositories.SEEN_CLAIMS}*"
     options = ("--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
     with repositories.locked(config):
-        git.run("fetch", *options, "--refmap=", "origin", heads, claims)
+        published.remember(git, config)
+        origin.ask(git, config, "fetch", *options, "--refmap=", "origin", heads, claims)
+        published.remember(git, config)
     observation.observe(config, git)
 
 

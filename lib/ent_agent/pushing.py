@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 from harness import atomic
-from harness.git import Git, GitFailed
+from harness.git import Git
 from harness.process import Finished
 
-from ent_agent import state
+from ent_agent import origin, state
 from ent_agent.config import Config
 
 PUSH_TIMEOUT_SECONDS = 30.0
@@ -50,8 +50,8 @@ class Pushed:
     said: str = ""
 
 
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """What this origin was found to refuse."""
+class Takes(msgspec.Struct, frozen=True, kw_only=True):
+    """What this origin was found to take."""
 
     claims_prefix: str = ""
     claims: bool = True
@@ -88,30 +88,30 @@ def push(
     )
 
 
-def there(git: Git, *refs: str, timeout_seconds: float = PUSH_TIMEOUT_SECONDS) -> dict[str, str]:
+def there(
+    config: Config, git: Git, *refs: str, timeout_seconds: float = PUSH_TIMEOUT_SECONDS
+) -> dict[str, str]:
     """Which of these refs origin has just now, and at what.
 
     Raises:
-        GitFailed: no answer.
+        TryLater: no answer.
     """
-    listed = git.run("ls-remote", "--quiet", "origin", *refs, check=False, timeout_seconds=timeout_seconds)
-    if not listed.ok:
-        raise GitFailed(listed, hint="look at the network, the ssh key and repo_url")
+    listed = origin.ask(git, config, "ls-remote", "--quiet", "origin", *refs, timeout_seconds=timeout_seconds)
     pairs = (line.split("\t", 1) for line in listed.text.splitlines())
     return {name: oid for oid, name in pairs if name in refs}
 
 
-def origin(config: Config) -> Origin:
+def origin_takes(config: Config) -> Takes:
     """What is known of this origin; a refusal of long ago is forgotten."""
-    known = atomic.read_json(state.of(config).root / "origin.json", Origin, Origin())
+    known = atomic.read_json(state.of(config).root / "origin.json", Takes, Takes())
     fresh = abs(time.time() - known.found_at) < REMEMBERED_SECONDS
-    return known if fresh and known.claims_prefix == config.claims_prefix else Origin()
+    return known if fresh and known.claims_prefix == config.claims_prefix else Takes()
 
 
 def remember(config: Config, **refused: bool) -> None:
     """Note what origin refuses, e.g. `atomic=False`."""
     found = msgspec.structs.replace(
-        origin(config), claims_prefix=config.claims_prefix, found_at=time.time(), **refused
+        origin_takes(config), claims_prefix=config.claims_prefix, found_at=time.time(), **refused
     )
     atomic.write_json(state.of(config).root / "origin.json", found)
 
