@@ -114,6 +114,11 @@ class Claim:
         assert self.run.renewed
         return HOLD_SECONDS - clock.elapsed_at_most(self.run.renewed, clock.now())
 
+    def patience(self) -> float:
+        """How many seconds one exchange with origin may take: not past the own stop by much."""
+        left = self.left_seconds() if self.is_local or self.run.renewed else 0.0
+        return min(PUSH_TIMEOUT_SECONDS, max(1.0, left)) if left > 0 else PUSH_TIMEOUT_SECONDS
+
     def renew(self, *together: Update) -> bool:
         """Replace the claim's value, and `together` with it, all or nothing.
 
@@ -231,18 +236,12 @@ class Claim:
 
     def _push(self, updates: list[Update] | tuple[Update, ...], *, all_or_nothing: bool = False) -> Pushed:
         return pushing.push(
-            self.config, self.git, updates, all_or_nothing=all_or_nothing, timeout_seconds=self._patience()
+            self.config, self.git, updates, all_or_nothing=all_or_nothing, timeout_seconds=self.patience()
         )
 
     def _there(self) -> str | None:
-        found = pushing.there(self.config, self.git, self.run.claim_ref, timeout_seconds=self._patience())
+        found = pushing.there(self.config, self.git, self.run.claim_ref, timeout_seconds=self.patience())
         return found.get(self.run.claim_ref)
-
-    def _patience(self) -> float:
-        """How long one exchange with origin may take: never past the own stop by much."""
-        if self.is_local or self.run.renewed is None:
-            return PUSH_TIMEOUT_SECONDS
-        return min(PUSH_TIMEOUT_SECONDS, max(1.0, self.left_seconds()))
 
     # ---- after winning
 
@@ -267,14 +266,23 @@ def look(config: Config, git: Git) -> None:
     Raises:
         TryLater: no answer.
     """
-    heads = "+refs/heads/*:refs/remotes/origin/*"
     claims = f"+{config.claims_prefix}*:{repositories.SEEN_CLAIMS}*"
-    options = ("--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+    fetch(config, git, "+refs/heads/*:refs/remotes/origin/*", claims, prune=True)
+    observation.observe(config, git)
+
+
+def fetch(config: Config, git: Git, *refspecs: str, prune: bool = False) -> None:
+    """Fetch just this from origin, and note what of ours it shows.
+
+    Raises:
+        TryLater: no answer.
+    """
+    options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=")
+    pruning = "--prune" if prune else "--no-prune"
     with repositories.locked(config):
         published.remember(git, config)
-        origin.ask(git, config, "fetch", *options, "--refmap=", "origin", heads, claims)
+        origin.ask(git, config, "fetch", *options, pruning, "origin", *refspecs)
         published.remember(git, config)
-    observation.observe(config, git)
 
 
 def sweep(config: Config, git: Git) -> list[str]:

@@ -28,3 +28,10 @@ def not_ours(config: Config, git: Git, commit: str | None, issue_id: str) -> str
     if not config.is_agent(issue.assignee):
         return f"is assigned to {issue.assignee}" if issue.assignee else "is assigned to nobody"
     return ""
+
+
+def issue_tree(git: Git, commit: str, issue_id: str) -> str:
+    """The id of an issue's folder at a commit of the data branch; "" when it is not there."""
+    root = git.objects.tree(git.objects.tree_of(commit))
+    entry = root.get(issue_id.encode("utf-8", "surrogateescape"))
+    return entry.oid if entry and entry.is_tree else ""
