@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from harness.errors import BadData
 from harness.git import GitFailed, Person
+from harness.packing import object_id, pack
 from harness.process import Finished
 
 if TYPE_CHECKING:
@@ -100,6 +101,12 @@ class Objects:
         """Store an object ("blob" or "tree") and return its id."""
         return self._git.text("hash-object", "-w", "-t", kind, "--stdin", stdin=data)
 
+    def write_many(self, objects: Sequence[tuple[str, bytes]], oid_bytes: int = 20) -> list[str]:
+        """Store many objects (kind, content) with one process, and return their ids."""
+        if objects:
+            self._git.run("unpack-objects", "-q", stdin=pack(objects, oid_bytes))
+        return [object_id(kind, data, oid_bytes) for kind, data in objects]
+
     def write_tree(self, tree: Mapping[bytes, Entry]) -> str:
         return self.write("tree", format_tree(tree))
 
@@ -118,7 +125,6 @@ class Objects:
         The message is cleaned as `git commit` does it (git-stripspace(1)).
         `timestamp` (seconds since the epoch) stands for author and committer time.
         """
-        cleaned = self._git.run("stripspace", stdin=message.encode()).stdout
         args = [word for parent in parents for word in ("-p", parent)]
         env: dict[str, str] = {}
         if author:
@@ -126,7 +132,9 @@ class Objects:
         if timestamp is not None:
             env |= {"GIT_AUTHOR_DATE": f"@{timestamp} +0000", "GIT_COMMITTER_DATE": f"@{timestamp} +0000"}
         signing = ["-S"] if sign else []
-        return self._git.run("commit-tree", *signing, *args, tree, stdin=cleaned, env=env).text.strip()
+        return self._git.run(
+            "commit-tree", *signing, *args, tree, stdin=clean(message).encode(), env=env
+        ).text.strip()
 
     # ---- the process
 
@@ -207,6 +215,17 @@ def format_tree(tree: Mapping[bytes, Entry]) -> bytes:
         b"%o %s\0" % (entry.mode, name) + bytes.fromhex(entry.oid)
         for name, entry in sorted(tree.items(), key=place)
     )
+
+
+def clean(message: str) -> str:
+    """A commit message as `git commit` cleans it (git-stripspace(1)): no blanks at line ends, no runs of blank lines.
+
+    NUL, which a commit cannot hold, is left out.
+    """
+    lines = [line.rstrip(" \t\n\r") for line in message.replace("\0", "").split("\n")]
+    kept = [line for number, line in enumerate(lines) if line or (number and lines[number - 1])]
+    text = "\n".join(kept).strip("\n")
+    return text and text + "\n"
 
 
 def _chunks(oids: Sequence[str]) -> Iterator[Sequence[str]]:
