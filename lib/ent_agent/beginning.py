@@ -49,7 +49,7 @@ def choose(record: Record, config: Config, needs: tuple[str, ...], issue: str) -
     if "worktree" not in needs:
         from ent_agent import selection
 
-        return next(iter(selection.select(record, config, issue=issue)))
+        return selection.pick(record, config, issue)
     from ent_agent import runs
 
     begun = [run for run in runs.pending(config) if run.issue.startswith(issue)]

@@ -115,7 +115,7 @@ class Step(Command):
         """Work one record; returns the exit code that it makes for."""
         came_with_error = record.error is not None
         exit_code = 0
-        if came_with_error and not self.works_on_errors:
+        if record.skipped or (came_with_error and not self.works_on_errors):
             write(record)
             return exit_code
         try:

@@ -1,0 +1,109 @@
+"""The worktrees that hang on work.git, read from their files and never through git: an agent can write them.
+
+Layout as in gitrepository-layout(5): `work.git/worktrees/<name>/` has HEAD, `gitdir` (the
+path of the worktree's .git file), perhaps `locked` with a reason, and what a rebase, merge
+or bisection that is half-way left.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ent_agent import state
+from ent_agent.config import Config
+
+HALFWAY = (
+    "rebase-merge",
+    "rebase-apply",
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_LOG",
+    "sequencer",
+)
+"""What says, in a registration, that git was doing something that takes several steps."""
+
+_HOLDING = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
+_LIMIT = 4096  # bytes of a file that is read; each is one line
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One worktree as git sees it. `folder`: its place in work.git."""
+
+    folder: Path
+
+    @cached_property
+    def path(self) -> Path:
+        """The worktree; it may not be there."""
+        return Path(_line(self.folder / "gitdir")).parent
+
+    @cached_property
+    def head(self) -> str:
+        """A full ref name, or the id of a detached commit; "" when it cannot be read."""
+        return _line(self.folder / "HEAD").removeprefix("ref: ")
+
+    @cached_property
+    def branches(self) -> frozenset[str]:
+        """Full names of the branches that git regards as checked out there, a rebase's own too."""
+        found = {self.head, *(_line(self.folder / name) for name in _HOLDING)}
+        names = (name if name.startswith("refs/") else f"refs/heads/{name}" for name in found if name)
+        return frozenset(name for name in names if not re.fullmatch(r"refs/heads/[0-9a-f]{40}", name))
+
+    @cached_property
+    def locked(self) -> str | None:
+        """Why it is locked (git-worktree(1)); None: it is not."""
+        path = self.folder / "locked"
+        return (_line(path) or "no reason given") if os.path.lexists(path) else None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the worktree has a .git file that points back here."""
+        return back_pointer(self.path) == self.folder.resolve()
+
+    @property
+    def halfway(self) -> list[str]:
+        """Names in `HALFWAY` that are there."""
+        return [name for name in HALFWAY if os.path.lexists(self.folder / name)]
+
+
+def every(config: Config) -> list[Registration]:
+    """All that are registered, whether their worktrees are there or not."""
+    folder = state.of(config).work / "worktrees"
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return []
+    return [Registration(Path(entry.path)) for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def holders(config: Config) -> dict[str, Registration]:
+    """Full branch name to a worktree that holds it and is there, or locked."""
+    present = [one for one in every(config) if one.is_there or one.locked is not None]
+    return {branch: one for one in present for branch in one.branches}
+
+
+def back_pointer(worktree: Path) -> Path | None:
+    """The registration that a worktree's .git file names; None: it has no such file."""
+    link = worktree / ".git"
+    if link.is_symlink() or not link.is_file():
+        return None
+    line = _line(link)
+    if not line.startswith("gitdir: "):
+        return None
+    return (worktree / line.removeprefix("gitdir: ")).resolve()
+
+
+def _line(path: Path) -> str:
+    """The first line of a small file; "" when there is none that can be read."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            return os.fsdecode(file.read(_LIMIT)).split("\n", 1)[0]
+    except OSError:
+        return ""
