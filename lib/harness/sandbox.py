@@ -98,6 +98,17 @@ def choose(backend: Backend, *, network: bool = True) -> Sandbox:
     return Sandbox("none", why)
 
 
+def shared_part(path: Path) -> list[Path]:
+    """What must stay visible for `path`, where it lies in a place that is hidden by default: the
+    folder below that place. None, where it lies elsewhere."""
+    found = []
+    for real in {path.absolute(), path.resolve()}:
+        for place in (Path(name).resolve() for name in SHARED_PLACES):
+            if real.is_relative_to(place) and real != place:
+                found.append(place / real.relative_to(place).parts[0])
+    return found
+
+
 def _bwrap() -> list[str]:
     words = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session"]
     words += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
@@ -139,13 +150,15 @@ def _existing(paths: Iterable[Path]) -> list[Path]:
 
 def _needed_by_programs() -> list[Path]:
     """What lies in a shared place and is needed all the same: the resolver's file, and ourselves."""
-    shared = [Path(place).resolve() for place in SHARED_PLACES]
-    needed = [Path("/etc/resolv.conf"), Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[1]]
-    return [
-        path
-        for path in (place.resolve() for place in needed)
-        if any(path.is_relative_to(place) for place in shared)
+    needed = [
+        Path("/etc/resolv.conf"),
+        Path(sys.executable),
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        Path(__file__),
     ]
+    ours = [part for place in needed for part in shared_part(place)]
+    return [*ours, Path("/etc/resolv.conf").resolve()]
 
 
 @cache

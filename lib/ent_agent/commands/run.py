@@ -1,0 +1,67 @@
+"""ent-agent-run: start the agent in the issue's worktree and wait for its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from harness import lock, process
+from harness.diagnostics import say
+from plumbum import cli
+
+from ent_agent import state
+from ent_agent.cli import IssueStep, has_records, read_records
+from ent_agent.config import Config
+from ent_agent.records import Record
+
+
+class Run(IssueStep):
+    """Start the agent in the issue's worktree, wait for its end, and record the facts."""
+
+    PROGNAME = "ent-agent-run"
+    DESCRIPTION_MORE = "Example:  ent-agent-worktree --issue 1a2b | ent-agent-run | ent-agent-finalize"
+    needs = ("agent", "repository", "issue", "worktree", "claim")
+
+    print_prompt = cli.Flag("--print-prompt", help="print what the agent would be told, and start nothing")
+
+    def main(self) -> int:
+        return self._print_prompts() if self.print_prompt else super().main()
+
+    def work(self, record: Record, config: Config) -> Iterator[Record]:
+        from ent_agent import repositories, running, runs
+        from ent_agent.claims import Claim
+        from ent_agent.heartbeat import Heartbeat
+
+        assert record.issue and record.claim
+        process.hide_memory()  # the environment may hold what the agent must not see
+        what = f"issue {record.issue.id}"
+        with lock.held(state.of(config).issue_lock(record.issue.id), what=what):
+            current = runs.load(config, record.claim.run)
+            if current.phase == "ran":
+                yield running.run(record, config, lambda: None)
+                return
+            claim = Claim.resume(config, repositories.control(config), current)
+            heartbeat = Heartbeat(claim, config)
+            done = running.run(record, config, heartbeat.watch)
+            if heartbeat.why:
+                say(f"{what}: stopped: {heartbeat.why}")
+        yield done
+
+    def _print_prompts(self) -> int:
+        """Of records as select or worktree write them; of an issue that is named, as it is now."""
+        from ent_agent import beginning, running
+
+        config = self.load_config()
+        needs = ("agent", "repository", "issue")
+        if not has_records() and not self.issue:
+            self.beginning(config)
+        named = beginning.records(config, needs, self.issue)
+        for record in read_records() if has_records() else named:
+            if record.issue and record.repository and not record.skipped and not record.error:
+                sys.stdout.buffer.write(running.render_prompt(record, config).encode())
+                sys.stdout.buffer.flush()
+        return 0
+
+
+def main() -> None:
+    Run.start()
