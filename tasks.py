@@ -1,1 +1,174 @@
-"""Tasks (invoke): wiring only."""
+"""Tasks (`.venv/bin/invoke --list`): wiring only; what they do is in lib/.
+
+`--config` is where config.toml is; without it $ENT_AGENT_CONFIG, ./config.toml, the XDG place.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from invoke.context import Context
+from invoke.exceptions import Exit
+from invoke.tasks import task
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "lib"))
+
+
+@task
+def setup(ctx: Context) -> None:
+    """Bring .venv level with the locked requirements."""
+    python(ctx, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", "requirements-dev.txt")
+
+
+@task(
+    help={
+        "repo-url": "anything that git clone takes",
+        "agent-name": "git author, and who is assigned",
+        "agent-email": "of the commits",
+        "agent-type": "a name from agents/, or a path to such a file",
+        "ssh-key-dir": "folder of the ssh key, made when there is none",
+        "agent-config-dir": "the agent CLI's own home",
+        "config": "the file to write, else ./config.toml",
+        "force": "replace a file that is there",
+    }
+)
+def init(
+    ctx: Context,
+    repo_url: str = "",
+    agent_name: str = "",
+    agent_email: str = "",
+    agent_type: str = "",
+    ssh_key_dir: str = "",
+    agent_config_dir: str = "",
+    config: str = "config.toml",
+    force: bool = False,
+) -> None:
+    """Write config.toml: asks for what no flag gives."""
+    from ent_agent import setting_up
+
+    given = setting_up.Answers(
+        repo_url=repo_url,
+        agent_name=agent_name,
+        agent_email=agent_email,
+        agent_type=agent_type,
+        ssh_key_dir=ssh_key_dir,
+        agent_config_dir=agent_config_dir,
+    )
+    ask = setting_up.on_terminal if sys.stdin and sys.stdin.isatty() else None
+    with failures_said():
+        setting_up.check_place(Path(config), force=force)
+        written = setting_up.write(Path(config), setting_up.complete(given, ask), force=force)
+        print(f"wrote {written.path}\n")
+        print(setting_up.introduce(written, f"{Path(sys.prefix) / 'bin/invoke'} -r {ROOT}"), end="")
+
+
+@task(help={"folder": "where to make it, else ./demo below the checkout"})
+def demo(ctx: Context, folder: str = "") -> None:
+    """Make a sample repository and let the loop work it, with a small stand-in agent."""
+    from ent_agent import demo as demonstration
+
+    with failures_said():
+        exit_code = demonstration.run(Path(folder or ROOT / "demo").absolute(), ROOT)
+    if exit_code:
+        raise Exit(code=exit_code)
+
+
+@task(
+    help={
+        "once": "work the first issue only",
+        "forever": "do not end; look again after the interval",
+        "interval": 'with --forever: seconds, or a length like "5m"; else loop.interval',
+        "jobs": "issues worked at once, else loop.jobs",
+        "dry-run": "fetch, and print what would be done",
+        "issue": "this issue only (a unique prefix will do)",
+        "config": "config.toml",
+    }
+)
+def loop(
+    ctx: Context,
+    once: bool = False,
+    forever: bool = False,
+    interval: str = "",
+    jobs: int = 0,
+    dry_run: bool = False,
+    issue: str = "",
+    config: str = "",
+) -> None:
+    """Work every issue that is ready, and end."""
+    from ent_agent import config as configuration
+    from ent_agent import loop as looping
+    from ent_agent import progress
+
+    with failures_said():
+        loaded = configuration.load(config or None)
+        options = looping.Options.of(
+            loaded, once=once, forever=forever, interval=interval, jobs=jobs, issue=issue
+        )
+        begin = looping.dry_run if dry_run else looping.run
+        exit_code = begin(loaded, options, progress.to(sys.stdout))
+    if exit_code:
+        raise Exit(code=exit_code)
+
+
+@task(help={"config": "config.toml"})
+def status(ctx: Context, config: str = "") -> None:
+    """Show tasks, what waits for whom, and the last runs."""
+    python(ctx, str(ROOT / "bin/ent-agent-status"), *(["--config", config] if config else []))
+
+
+@task(help={"minutes": "how often", "config": "config.toml"})
+def cron(ctx: Context, minutes: int = 5, config: str = "") -> None:
+    """Print a crontab line, and a systemd unit with its timer."""
+    from ent_agent import config as configuration
+    from ent_agent import cron as schedule
+
+    with failures_said():
+        print(schedule.described(configuration.load(config or None), ROOT, minutes), end="")
+
+
+@task(help={"only": 'what to run, as pytest takes it: "tests/harness -k lock"'})
+def test(ctx: Context, only: str = "tests") -> None:
+    """Run all tests, pytest and bats."""
+    with ctx.cd(str(ROOT)):
+        python(ctx, "-m", "pytest", "-n", "2", *shlex.split(only))
+
+
+@task
+def lint(ctx: Context) -> None:
+    """Check formatting, lint, types, and that the schema is level with the records."""
+    with ctx.cd(str(ROOT)):
+        for words in (["ruff", "format", "--check"], ["ruff", "check"], ["mypy"]):
+            python(ctx, "-m", *words)
+
+
+@task
+def schema(ctx: Context) -> None:
+    """Write docs/record.schema.json anew."""
+    from ent_agent import schema as record_schema
+
+    (ROOT / "docs/record.schema.json").write_text(record_schema.text(), encoding="utf-8")
+
+
+def python(ctx: Context, *words: str) -> None:
+    """Run our Python as a person would, and end as it does."""
+    command = shlex.join([sys.executable, *words])
+    done = ctx.run(command, pty=bool(sys.stdout and sys.stdout.isatty()), in_stream=False, warn=True)
+    if done is None or done.exited:
+        raise Exit(code=done.exited if done else 70)
+
+
+@contextmanager
+def failures_said() -> Iterator[None]:
+    """A failure that a person can mend, as two lines on stderr and its exit code."""
+    from harness.errors import Failure
+
+    try:
+        yield
+    except Failure as failure:
+        hint = f"\n  {failure.hint}" if failure.hint else ""
+        raise Exit(f"{failure.message}{hint}", code=failure.exit_code) from failure

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from harness.errors import BadData
 
-from ent_agent import records as records_
 from ent_agent.config import Config
 from ent_agent.records import AgentSection, Record
 
@@ -45,6 +44,7 @@ def choose(record: Record, config: Config, needs: tuple[str, ...], issue: str) -
 
     Raises:
         BadData: no such issue, or several; or it has no run that a later step could go on with.
+        Busy: somebody else is at it.
     """
     if "worktree" not in needs:
         from ent_agent import selection
@@ -60,4 +60,4 @@ def choose(record: Record, config: Config, needs: tuple[str, ...], issue: str) -
         )
     if len({run.issue for run in begun}) > 1:
         raise BadData(f"{issue} is the beginning of several issues: {', '.join(run.issue for run in begun)}")
-    return records_.decode(begun[-1].record)
+    return runs.record(begun[-1])

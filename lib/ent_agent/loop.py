@@ -6,6 +6,7 @@ identity | sync | select | worktree | run | finalize      for each issue, and ag
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import time
@@ -15,8 +16,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+import msgspec
 from harness import lock
-from harness.config import seconds
+from harness.config import Duration, seconds
 from harness.errors import (
     EX_CONFIG,
     EX_DATAERR,
@@ -25,6 +27,7 @@ from harness.errors import (
     EX_TEMPFAIL,
     EX_UNAVAILABLE,
     Busy,
+    Usage,
 )
 
 from ent_agent import state, telling
@@ -50,6 +53,31 @@ class Options:
     interval_seconds: float = 60.0
     jobs: int = 1
     issue: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        *,
+        once: bool = False,
+        forever: bool = False,
+        interval: str = "",
+        jobs: int = 0,
+        issue: str = "",
+    ) -> Options:
+        """Options as a person gives them; what is left out is config.toml's. `interval`: "300" or "5m".
+
+        Raises:
+            Usage: they do not go together, or make no sense.
+        """
+        if once and forever:
+            raise Usage("--once and --forever exclude each other")
+        if jobs < 0:
+            raise Usage("--jobs must be 1 or more")
+        pause = _length(interval or config.loop.interval)
+        return cls(
+            once=once, forever=forever, interval_seconds=pause, jobs=jobs or config.loop.jobs, issue=issue
+        )
 
 
 def run(config: Config, options: Options, progress: Progress, steps: Steps | None = None) -> int:
@@ -268,3 +296,13 @@ class _Loop:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _length(text: str) -> float:
+    """Seconds of a number, or of a length of time as in config.toml."""
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    try:
+        return seconds(msgspec.convert(text, Duration))
+    except msgspec.ValidationError as error:
+        raise Usage(f"--interval {text!r} is no length of time", hint='like "300", "90s" or "5m"') from error

@@ -171,6 +171,9 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True, dict=True):
     skipped: str | None = None
     """Why selection passes the issue over (`--all`)."""
 
+    def __copy__(self) -> Record:
+        return derive(self)
+
 
 def decode(line: bytes | str) -> Record:
     """A record from one line of JSON.
