@@ -6,7 +6,7 @@ wall clock may jump: a wait that seems longer than it was ever made has ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -130,6 +130,13 @@ def spent(known: AgentFile, now: float, config: Config) -> str:
 
 def of_issue(config: Config, issue_id: str) -> IssueFile:
     return atomic.read_json(state.of(config).issue_file(issue_id), IssueFile, IssueFile())
+
+
+def of_issues(config: Config, ids: Iterable[str]) -> dict[str, IssueFile]:
+    """`of_issue` of many, most of which were never worked."""
+    folder = state.of(config).issue_file("").parent
+    there = {path.stem for path in folder.iterdir()} if folder.is_dir() else set()
+    return {one: of_issue(config, one) if state.key(one) in there else IssueFile() for one in ids}
 
 
 def of_agent(config: Config) -> AgentFile:

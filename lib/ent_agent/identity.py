@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import tempfile
 from pathlib import Path
 
 from harness import atomic, effects, lock, process
@@ -159,6 +157,9 @@ def _generate(folder: Path, comment: str) -> Path:
 
     A killed call leaves a folder aside, or a private key whose public half the next one derives.
     """
+    import shutil
+    import tempfile
+
     key = folder / USUAL_NAMES[0]
     if key.is_symlink() or key.exists():
         raise BadConfig(

@@ -25,25 +25,24 @@ T = TypeVar("T")
 LOCK_TRIES = 3
 ANSWER_TIMEOUT_SECONDS = 120.0
 
-_LOCKED = re.compile(r"cannot lock ref|[Uu]nable to create '.*\.lock'|unable to update local ref")
-_NO_SSH = re.compile(r"ssh: (?:command )?not found|cannot run ssh")
-_HOST_KEY = re.compile(
-    r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed|REVOKED HOST KEY"
-)
-_OFFENDING = re.compile(r"Offending .*key in (.+):(\d+)")
-_OWNERSHIP = re.compile(r"dubious ownership")
-_DENIED = re.compile(
+# Searched for by `re.search`, and compiled there: most commands never meet a refusal.
+_LOCKED = r"cannot lock ref|[Uu]nable to create '.*\.lock'|unable to update local ref"
+_NO_SSH = r"ssh: (?:command )?not found|cannot run ssh"
+_HOST_KEY = r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed|REVOKED HOST KEY"
+_OFFENDING = r"Offending .*key in (.+):(\d+)"
+_OWNERSHIP = r"dubious ownership"
+_DENIED = (
     r"Permission denied \(|Permission denied, please|Too many authentication failures|Authentication failed"
     r"|could not read (?:Username|Password)|terminal prompts disabled|error: 40[13]\b"
     r"|[Aa]ccess denied|denied to |not allowed to (?:push|upload)|not authorized|[Ww]rite access .*not granted"
-    r"|Permission for .* denied|denied for writing|read[- ]only",
+    r"|Permission for .* denied|denied for writing|read[- ]only"
 )
-_NOT_THERE = re.compile(
+_NOT_THERE = (
     r"does not appear to be a git repository|[Rr]epository .*not found|not found: did you run|Could not find repository"
     r"|repository '.*' does not exist|Cannot find repository|project you were looking for could not be found"
-    r"|Unable to find remote helper|transport '.*' not allowed|error: 404\b",
+    r"|Unable to find remote helper|transport '.*' not allowed|error: 404\b"
 )
-_FULL = re.compile(r"No space left on device|[Dd]isk quota exceeded")
+_FULL = r"No space left on device|[Dd]isk quota exceeded"
 _NO_LINE = (
     "Please make sure",
     "and the repository exists",
@@ -64,7 +63,7 @@ def ask(git: Git, config: Config, *args: str, timeout_seconds: float = ANSWER_TI
         finished = git.run(*args, check=False, timeout_seconds=timeout_seconds)
         if finished.ok:
             return finished
-        if not (tries_left and _LOCKED.search(finished.error_text)):
+        if not (tries_left and re.search(_LOCKED, finished.error_text)):
             raise explain(GitFailed(finished), config)
         time.sleep(0.3)
     raise AssertionError
@@ -88,31 +87,31 @@ def explain(failed: GitFailed, config: Config) -> Failure:
     said = _without_secrets(finished.error_text)
     url = shown_url(config)
     line = _telling_line(said)
-    if _NO_SSH.search(said):
+    if re.search(_NO_SSH, said):
         return Missing("ssh is not installed", hint="sudo apt-get install openssh-client")
-    if _HOST_KEY.search(said):
+    if re.search(_HOST_KEY, said):
         return TryLater(
             f"{url}: the host's key is not the known one",
             hint=_host_hint(said, config),
             code="host_key_changed",
         )
-    if _OWNERSHIP.search(said):
+    if re.search(_OWNERSHIP, said):
         return TryLater(
             f"{url}: {line}",
             hint=f"the folder belongs to somebody else; trust it with `git config --global --add safe.directory {shlex.quote(config.repo_url)}`",
             code="permission_denied",
         )
-    if _DENIED.search(said):
+    if re.search(_DENIED, said):
         return TryLater(f"{url}: {line}", hint=_key_hint(config), code="permission_denied")
-    if _NOT_THERE.search(said):
+    if re.search(_NOT_THERE, said):
         return TryLater(
             f"{url}: {line}",
             hint="see that repo_url in config.toml is spelt right, and that the agent's key may read it",
             code="not_a_repository",
         )
-    if _FULL.search(said):
+    if re.search(_FULL, said):
         return TryLater(f"{url}: {line}", hint="make room on the disk", code="disk_full")
-    if _LOCKED.search(said):
+    if re.search(_LOCKED, said):
         return TryLater(f"another git is at the same ref: {line}", code="ref_locked")
     if finished.timed_out:
         return TryLater(
@@ -131,7 +130,7 @@ def _telling_line(said: str) -> str:
 
 
 def _host_hint(said: str, config: Config) -> str:
-    offending = _OFFENDING.search(said)
+    offending = re.search(_OFFENDING, said)
     known = offending[1] if offending else str(identity.known_hosts(config))
     line = f", line {offending[2]}" if offending else ""
     return (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from harness import lock
 from harness.errors import BadData, Busy
@@ -16,6 +18,9 @@ from ent_agent.readiness import Situation, Task
 from ent_agent.records import IssueSection, Record
 from ent_agent.tracker.model import OPEN_STATES, Issue, State, Summary
 from ent_agent.tracker.reader import Tracker, open_tracker
+
+if TYPE_CHECKING:
+    from ent_agent.people import Assignment
 
 
 def select(
@@ -79,7 +84,7 @@ class View:
         self.git = git
         self.tracker = tracker
         self.summaries = {summary.id: summary for summary in tracker.summaries()}
-        self.known = {one.id: attempts.of_issue(config, one.id) for one in self._mine()}
+        self.known = attempts.of_issues(config, (one.id for one in self._mine()))
         self.now = time.time()
         self._tasks = self._read_tasks()
         self.situation = self._situation()
@@ -120,7 +125,7 @@ class View:
     def _section(self, issue: Issue) -> IssueSection:
         from ent_agent import people
 
-        reviewer, handler = people.reviewer_and_handler(issue, self.config, self.git, self.tracker.commit)
+        reviewer, handler = people.reviewer_and_handler(issue, self.config, self._assignments)
         return IssueSection(
             id=issue.id,
             title=issue.title,
@@ -136,6 +141,12 @@ class View:
             handler=handler,
             attempts=attempts.failures(self.known[issue.id], self.summaries[issue.id].tree),
         )
+
+    @cached_property
+    def _assignments(self) -> list[Assignment]:
+        from ent_agent import people
+
+        return people.assignments(self.git, self.tracker.commit)
 
     # ---- reading
 
@@ -194,6 +205,15 @@ class View:
             found |= {one: rows[one].dependencies if one in rows else () for one in fresh}
             wanted = [one for key in fresh for one in found[key]]
 
+    def _in_work(self) -> frozenset[str]:
+        folder = state.of(self.config)
+        locks = folder.issue_lock("").parent
+        there = {path.name for path in locks.iterdir()} if locks.is_dir() else set()
+        mine = {one: f"{state.key(one)}.lock" for one in self.known}
+        return frozenset(
+            one for one, name in mine.items() if name in there and not lock.is_free(locks / name)
+        )
+
     def _claimed(self) -> dict[str, str]:
         from ent_agent import observation
 
@@ -207,8 +227,8 @@ class View:
     def _checked_out(self) -> dict[str, str]:
         folder = state.of(self.config)
         held = registrations.holders(self.config)
-        found = {}
-        for one in self.known:
+        found: dict[str, str] = {}
+        for one in self.known if held else ():
             there = held.get(f"refs/heads/{branch_name(self.config, one)}")
             if there and there.path != folder.worktree(one):
                 found[one] = str(there.path)

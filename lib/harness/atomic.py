@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +11,8 @@ T = TypeVar("T")
 
 def write_bytes(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Replace `path` by `data`: temporary file beside it, fsync, rename, fsync of the folder."""
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
