@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from harness.errors import BadData
-from harness.git import Git
+from harness.git import Person
 from harness.objects import FILE, TREE, Entry, Tree
 
 from ent_agent.tracker import admissible
 from ent_agent.tracker.admissible import Contents
+from ent_agent.tracker.pending import Pending
 
 MAX_CHANGED = 1000
 MAX_NEW_ISSUES = 100
@@ -48,9 +49,12 @@ class Dropped:
 class Admission:
     """One admission; `_dropped` collects what was not taken."""
 
-    def __init__(self, git: Git, contents: Contents, own: bytes, is_agent: IsAgent) -> None:
-        self._git = git
+    def __init__(
+        self, store: Pending, contents: Contents, own: bytes, is_agent: IsAgent, person: Person | None
+    ) -> None:
+        self._store = store
         self._contents = contents
+        self._person = person
         self._own = own
         self._is_agent = is_agent
         self._issues: set[bytes] = set()
@@ -126,7 +130,7 @@ class Admission:
             raise BadData("is the issue itself")
         elif path[2] not in self._issues:
             raise BadData("names an issue that is not there")
-        return Entry(FILE, self._git.objects.write("blob", b""))
+        return Entry(FILE, self._store.write("blob", b""))
 
     def _comments(self, path: Path, before: Entry | None, after: Entry | None) -> Entry | None:
         old, new = self._contents.folder(before), self._contents.folder(after)
@@ -152,7 +156,7 @@ class Admission:
 
     def _author(self, path: Path, entry: Entry | None) -> Entry | None:
         """What is new is the agent's own, whatever name it wrote there."""
-        person = self._git.person
+        person = self._person
         if entry is not None:
             try:
                 name = self._contents.line(entry)
@@ -161,7 +165,7 @@ class Admission:
                 self._drop(path, "is another's name; replaced by the agent's")
             except BadData as error:
                 self._drop(path, f"{error.message}; replaced by the agent's")
-        return Entry(FILE, self._git.objects.write("blob", str(person).encode())) if person else None
+        return Entry(FILE, self._store.write("blob", str(person).encode())) if person else None
 
     # ---- bookkeeping
 
@@ -194,7 +198,7 @@ class Admission:
         self._dropped.append(Dropped(shown[:MAX_SHOWN], why))
 
     def _write(self, tree: Tree) -> Entry | None:
-        return Entry(TREE, self._git.objects.write_tree(tree)) if tree else None
+        return Entry(TREE, self._store.write_tree(tree)) if tree else None
 
 
 def _changed(old: Tree, new: Tree) -> set[bytes]:

@@ -19,6 +19,7 @@ from ent_agent.tracker.admissible import Contents
 from ent_agent.tracker.admission import Admission, Dropped, IsAgent
 from ent_agent.tracker.merge import merge, merge_bases, timestamp_after
 from ent_agent.tracker.merge_clock import given_by
+from ent_agent.tracker.pending import Pending
 
 __all__ = ["Admitted", "Dropped", "admit", "rebase_admitted"]
 
@@ -37,19 +38,23 @@ def admit(git: Git, base: str, agent_tip: str, issue_id: str, is_agent: IsAgent)
     `git` must have the objects of both. The commit is by `git.person`, in whose name
     new issues and comments are taken too; the same input gives the same commit.
     """
-    before = git.objects.tree(git.objects.tree_of(base))
+    base_tree = git.objects.tree_of(base)
+    before = git.objects.tree(base_tree)
     contents = Contents(git)
     try:
         after = contents.root(agent_tip)
     except BadData as error:
         return Admitted(base, (Dropped("", f"the agent's last commit {error.message}"),))
-    admission = Admission(git, contents, _name(issue_id), is_agent)
+    store = Pending(git, base_tree)
+    admission = Admission(store, contents, _name(issue_id), is_agent, git.person)
     taken = admission.root(before, after)
     if taken == before:
         return Admitted(base, admission.dropped())
+    tree = store.write_tree(taken)
+    store.store()
     written = given_by(git.objects.read(agent_tip)).time
     commit = git.objects.write_commit(
-        git.objects.write_tree(taken),
+        tree,
         [base],
         f"take over what {git.person.name if git.person else 'the agent'} did on issue {issue_id}",
         timestamp=max(min(written, int(time.time())), given_by(git.objects.read(base)).time),

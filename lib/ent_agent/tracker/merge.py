@@ -13,6 +13,7 @@ from harness.git import Git, GitFailed
 from ent_agent.tracker.merge_cells import Cell
 from ent_agent.tracker.merge_clock import Clock, Given, contested, given_by, read_clock
 from ent_agent.tracker.merge_issues import merge_trees, root_cell
+from ent_agent.tracker.pending import Pending
 
 # Histories that crossed many times have merge bases whose bases are several again.
 MAX_DEPTH = 6
@@ -74,8 +75,10 @@ class _Merges:
         bases = merge_bases(self._git, ours, theirs)
         base = self._base(bases, depth)
         cells = list(contested(objects, root_cell(base, our_tree, their_tree)))
-        clock = self._clock(ours, theirs, bases, cells)
-        return merge_trees(objects, base, our_tree, their_tree, clock)
+        pending = Pending(self._git, our_tree)
+        tree = merge_trees(pending, base, our_tree, their_tree, self._clock(ours, theirs, bases, cells))
+        pending.store()
+        return tree
 
     def _clock(self, ours: str, theirs: str, bases: list[str], cells: list[Cell]) -> Clock:
         if not cells:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.errors import BadConfig, BadData, TryLater
 from harness.git import Git, GitFailed, check_branch_name
 from harness.process import Finished
 
+from ent_agent.tracker import writer
 from ent_agent.tracker.merge import merge
 
 MAX_ROUNDS = 20
@@ -151,21 +152,15 @@ def _joined(git: Git, branch: str, remote: str, ours: str | None, theirs: str | 
     if ours and (theirs is None or git.is_ancestor(theirs, ours)):
         return ours
     assert theirs
+    message = f"Merge remote-tracking branch '{remote}/{branch}' into {branch}"
+    joined = merge(git, ours, theirs, message=message) if ours else theirs
 
     def build(tip: str | None) -> str:
-        message = f"Merge remote-tracking branch '{remote}/{branch}' into {branch}"
+        if tip == ours:
+            return joined  # made before the branch was taken: a merge of much can take a second
         return merge(git, tip, theirs, message=message) if tip else theirs
 
-    return _update(git, f"refs/heads/{branch}", build)
-
-
-def _update(git: Git, ref: str, build: Callable[[str | None], str]) -> str:
-    for _ in range(MAX_ROUNDS):
-        tip = git.resolve(ref)
-        new = build(tip)
-        if new == tip or git.update_ref(ref, new, tip or ""):
-            return new
-    raise TryLater(f"{ref} moved on {MAX_ROUNDS} times")
+    return writer.update(git, f"refs/heads/{branch}", build)
 
 
 def _synced(git: Git, level: str, before: str | None, theirs: str | None) -> Synced:
