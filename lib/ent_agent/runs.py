@@ -65,6 +65,10 @@ class Run(msgspec.Struct, kw_only=True):
         """The run's private line of the data branch in control.git, and the agent's in work.git."""
         return f"refs/ent-agent/runs/{self.id}"
 
+    def agents_ref(self, what: str) -> str:
+        """Where control.git has what was fetched of the agent's own refs, as it is."""
+        return f"refs/ent-agent/agents/{self.id}/{what}"
+
     def kept_ref(self, what: str) -> str:
         """Where control.git keeps what could not be carried on."""
         return f"refs/ent-agent/kept/{self.id}/{what}"

@@ -64,7 +64,7 @@ def _brought_home(config: Config, git: Git, run: Run) -> str:
     """The agent's last commit; where it deleted its line, nothing was written."""
     if repositories.work(config).resolve(run.line_ref) is None:
         return run.tracker_start
-    agents = f"refs/ent-agent/agents/{run.id}"
+    agents = run.agents_ref("tracker")
     with repositories.locked(config):
         repositories.bring_home(config, f"+{run.line_ref}:{agents}")
     return git.resolve(agents) or run.tracker_start
