@@ -11,11 +11,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from harness import adapter as adapters
 from harness import invocation
 from harness.errors import Missing
 
-from ent_agent import running, state
+from ent_agent import state, workplace
 from ent_agent.config import Config
 
 NEEDED = ("git", "ssh")
@@ -34,7 +33,7 @@ def search_path(config: Config, path: str) -> str:
         if found is None:
             raise Missing(f"{program} is not installed", hint=f"install {program} and see that PATH has it")
         folders.append(str(Path(found).parent))
-    adapter = adapters.load(config.agent_type, running.adapter_folders(config))
+    adapter = workplace.load_adapter(config)
     agent = invocation.program(adapter, adapter.command[0], path)
     for named in (agent, shutil.which(invocation.interpreter(agent) or agent, path=path)):
         if named:
