@@ -86,6 +86,7 @@ def demo(ctx: Context, folder: str = "") -> None:
         "jobs": "issues worked at once, else loop.jobs",
         "dry-run": "fetch, and print what would be done",
         "issue": "this issue only (a unique prefix will do)",
+        "text": "lines for a person also where the output is no terminal",
         "config": "config.toml",
     }
 )
@@ -97,6 +98,7 @@ def loop(
     jobs: int = 0,
     dry_run: bool = False,
     issue: str = "",
+    text: bool = False,
     config: str = "",
 ) -> None:
     """Work every issue that is ready, and end."""
@@ -110,7 +112,8 @@ def loop(
             loaded, once=once, forever=forever, interval=interval, jobs=jobs, issue=issue
         )
         begin = looping.dry_run if dry_run else looping.run
-        exit_code = begin(loaded, options, progress.to(sys.stdout))
+        said = progress.Readable(sys.stdout) if text else progress.to(sys.stdout)
+        exit_code = begin(loaded, options, said)
     if exit_code:
         raise Exit(code=exit_code)
 

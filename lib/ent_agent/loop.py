@@ -274,8 +274,15 @@ class _Loop:
     def _sum_up(self, current: _Pass) -> None:
         if not current.worked and not current.exit_code:
             self.progress.say("nothing_ready", "nothing to do")
-        else:
-            self.progress.say("done", f"done: {current.worked} worked", worked=current.worked)
+            return
+        bad = f", but not all went well (exit {current.exit_code})" if current.exit_code else ""
+        self.progress.say(
+            "done",
+            f"done: {current.worked} worked{bad}",
+            level="warning" if bad else "info",
+            worked=current.worked,
+            exit_code=current.exit_code,
+        )
 
     def _sleep(self, pause_seconds: float) -> None:
         deadline = time.monotonic() + pause_seconds
