@@ -122,10 +122,19 @@ def write_time(instant: Instant) -> str:
     local = time.localtime(instant.seconds)
     if not 1 <= local.tm_year <= 9998:
         raise BadData(f"the year {local.tm_year} is not in 1 to 9998")
-    offset = local.tm_gmtoff
-    minutes = (abs(offset) + 30) // 60
-    zone = f"{'-' if offset < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
-    return f"{_date(local)}T{_clock(local, instant.nanoseconds)}{zone}"
+    return _rfc3339(local, instant)
+
+
+def exact_time(instant: Instant) -> str:
+    """As `write_time`, but never refused, and the same moment when read again.
+
+    Where the local zone's offset has seconds (before 1900) `write_time` rounds it, as
+    entomologist does; here such times, and years that need a sign, are told in UTC.
+    """
+    local = time.localtime(instant.seconds)
+    if local.tm_gmtoff % 60 or not 0 <= local.tm_year <= 9999:
+        local = time.gmtime(instant.seconds)
+    return _rfc3339(local, instant)
 
 
 def display_time(instant: Instant) -> str:
@@ -134,6 +143,12 @@ def display_time(instant: Instant) -> str:
     minutes, seconds = divmod(abs(local.tm_gmtoff), 60)
     zone = f"{'-' if local.tm_gmtoff < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
     return f"{_date(local)} {_clock(local, instant.nanoseconds)} {zone}{f':{seconds:02}' if seconds else ''}"
+
+
+def _rfc3339(local: time.struct_time, instant: Instant) -> str:
+    minutes = (abs(local.tm_gmtoff) + 30) // 60
+    zone = f"{'-' if local.tm_gmtoff < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
+    return f"{_date(local)}T{_clock(local, instant.nanoseconds)}{zone}"
 
 
 def _date(local: time.struct_time) -> str:

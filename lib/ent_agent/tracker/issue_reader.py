@@ -119,8 +119,8 @@ def _finished(draft: _Draft, contents: Contents, known: Mapping[bytes, Origin]) 
         state=fields.state,
         author=author,
         assignee=fields.assignee,
-        creation_time=_written(created),
-        done_time=None if fields.done is None else _written(fields.done),
+        creation_time=format.exact_time(created),
+        done_time=None if fields.done is None else format.exact_time(fields.done),
         tags=fields.tags,
         dependencies=fields.dependencies,
         comments=tuple(comment for _, _, comment in sorted(comments, key=lambda found: found[:2])),
@@ -147,7 +147,9 @@ def _comment(
         description = text("description", folder.description, contents)
     except BadData as error:
         raise BadData(f"comments/{comment_id}/{error.message}") from error
-    comment = Comment(id=comment_id, author=author, creation_time=_written(created), description=description)
+    comment = Comment(
+        id=comment_id, author=author, creation_time=format.exact_time(created), description=description
+    )
     return created, name, comment
 
 
@@ -158,14 +160,6 @@ def _origin(author: str | None, created: Instant | None, found: Origin | None) -
     if found is None:
         raise BadData("author: is missing, and no commit tells it")
     return found.author if author is None else author, created or found.time
-
-
-def _written(instant: Instant) -> str:
-    """The time as the writer would write it; a year that it would refuse is shown all the same."""
-    try:
-        return format.write_time(instant)
-    except BadData:
-        return format.display_time(instant)
 
 
 def _slices(folders: Mapping[str, IssueFolder]) -> Iterator[dict[str, IssueFolder]]:

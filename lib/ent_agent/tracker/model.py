@@ -11,6 +11,9 @@ State = Literal["new", "backlog", "blocked", "inprogress", "done", "wontdo"]
 STATES: tuple[State, ...] = ("new", "backlog", "blocked", "inprogress", "done", "wontdo")
 OPEN_STATES: tuple[State, ...] = ("blocked", "inprogress", "backlog", "new")
 
+SHORTEST_PREFIX = 4
+"""An id may be shortened to its first characters, from this many on."""
+
 
 class NotFound(BadData):
     """No issue or comment has that id."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from harness.errors import BadData
 from harness.git import Git
-from harness.objects import GITLINK
+from harness.objects import GITLINK, parse_tree
 
 from ent_agent.tracker import cache as cache_
 from ent_agent.tracker.cache import Cache, Known, Row
@@ -22,9 +22,7 @@ from ent_agent.tracker.fields import parse_assignee, parse_state
 from ent_agent.tracker.history import Origin, origins
 from ent_agent.tracker.issue_reader import fetch, read_issues, read_rows
 from ent_agent.tracker.layout import IssueFolder, issue_folder
-from ent_agent.tracker.model import Issue, NotFound, Summary
-
-SHORTEST_PREFIX = 4
+from ent_agent.tracker.model import SHORTEST_PREFIX, Issue, NotFound, State, Summary
 
 
 def open_tracker(git: Git, ref: str, cache: Path | None = None) -> Tracker | None:
@@ -110,6 +108,31 @@ class Tracker:
         for issue_id, issue in read_issues(self.git, folders, self._origins):
             found[issue_id] = unreadable(issue_id, issue.message) if isinstance(issue, BadData) else issue
         return found
+
+    def states(self, ids: Iterable[str]) -> dict[str, State]:
+        """The states of those of these issues that exist; an unreadable one counts as new."""
+        present = {issue_id: self._entries[issue_id] for issue_id in ids if issue_id in self._entries}
+        self._summarize(present)
+        return {issue_id: known.state for issue_id, known in present.items()}
+
+    def __contains__(self, issue_id: str) -> bool:
+        return issue_id in self._entries
+
+    def issue_of_comment(self, comment_id: str) -> str | None:
+        """The issue that has a comment of that id."""
+        name = comment_id.encode("utf-8", "replace")
+        folders = self._folders(self._entries)
+        having = {
+            issue_id: folder.comments
+            for issue_id, folder in folders.items()
+            if isinstance(folder, IssueFolder) and folder.comments
+        }
+        contents = fetch(self.git, having.values())
+        for issue_id, oid in having.items():
+            data = contents[oid]
+            if data and name in parse_tree(data, len(oid)):
+                return issue_id
+        return None
 
     def resolve(self, prefix: str) -> str:
         """The id that `prefix` means: itself, or the only one that begins so (from 4 characters on).

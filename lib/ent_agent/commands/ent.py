@@ -1,0 +1,52 @@
+"""`ent-agent-ent`: a compatible `ent` without a checkout; what an agent finds on its PATH as `ent`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from harness.errors import Failure
+
+from ent_agent.tracker import arguments, home, verbs
+from ent_agent.tracker.arguments import EX_WRONG, Answered
+from ent_agent.tracker.terminal import say, warn
+
+EX_FAILED = 1  # entomologist's own exit codes, not sysexits: 0, 1, and 2 for the command line
+
+
+def main() -> NoReturn:
+    """Run as a program."""
+    sys.exit(run(sys.argv[1:], Path(sys.argv[0]).name))
+
+
+def run(words: list[str], program: str = "ent") -> int:
+    """Do what the command line says; the exit code."""
+    try:
+        exit_code = _do(words, program)
+        sys.stdout.flush()
+        return exit_code
+    except BrokenPipeError:  # `ent list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _do(words: list[str], program: str) -> int:
+    try:
+        asked = arguments.parse(words, program)
+        verbs.VERBS[asked.command](home.find(asked.branch), asked)
+        return 0
+    except Answered as answer:
+        if answer.exit_code == EX_WRONG:
+            warn(answer.text.rstrip("\n"))
+        else:
+            say(answer.text)
+        return answer.exit_code
+    except Failure as failure:
+        warn(f"Error: {failure.message}")
+        if failure.hint:
+            warn(f"  {failure.hint}")
+        return EX_FAILED
