@@ -69,6 +69,8 @@ class Adapter(Table, frozen=True, kw_only=True, dict=True):
     description: str = ""
     homepage: str = ""
     install: str = ""
+    login_check: list[str] = []
+    """Exits 0 when the CLI is logged in; asked by the doctor only. No placeholders."""
     command: Annotated[list[str], msgspec.Meta(min_length=1)]
     model_args: list[str] = []
     prompt: Literal["stdin", "argument", "file"] = "stdin"

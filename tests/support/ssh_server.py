@@ -6,6 +6,7 @@ accepts connections and never says a word.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -57,6 +58,7 @@ class SshServer:
         configuration.write_text(
             f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {quoted(self.folder / 'host_key')}\n"
             f"AuthorizedKeysFile {quoted(self.authorized_keys)}\nPidFile none\nUsePAM no\nStrictModes no\n"
+            f"SetEnv HOME={quoted(self.folder)}\n"  # no start-up files of the person's shell
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n",
             encoding="utf-8",
         )
@@ -71,7 +73,11 @@ class SshServer:
 
     def stop(self) -> None:
         if self._server:
+            sessions = self.sessions()
             self._server.terminate()
+            for process in sessions:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
             self._server.wait(timeout=10)
             self._server = None
 

@@ -1,0 +1,96 @@
+"""ent-agent-doctor: see what would keep the loop from working unattended, and how to mend it.
+
+Example:
+    ent-agent-doctor --cron && crontab -e
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+from harness.errors import Failure
+from plumbum import cli
+
+from ent_agent.cli import Command
+from ent_agent.doctor.findings import Finding, exit_code
+
+USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
+KEPT_BY_CRON = ("HOME", "LOGNAME", "USER")
+
+
+class Doctor(Command):
+    """Check programs, configuration, key, origin, tracker, agent and state folder; name what mends each.
+
+    A table on a terminal, else one JSON object a line. Exit code 0 when there are only
+    warnings, 69 when a program is missing, 78 for any other problem.
+    """
+
+    PROGNAME = "ent-agent-doctor"
+    DESCRIPTION_MORE = "Example:  ent-agent-doctor --cron && crontab -e"
+
+    cron = cli.Flag(["--cron"], help="look as cron would: in the environment that `invoke cron` writes")
+
+    def main(self) -> int:
+        from ent_agent.doctor.examination import examine
+
+        if self.cron:
+            self._again_as_cron()
+        found = examine(self.config_path or None)
+        return exit_code(_shown(found) if sys.stdout.isatty() else _written(found))
+
+    def _again_as_cron(self) -> None:
+        """Replace this process by one with cron's environment; returns only by an error."""
+        path, config = USUAL_PATH, self.config_path
+        try:
+            from ent_agent import cron
+
+            loaded = self.load_config()
+            config = str(loaded.path)
+            path = cron.search_path(loaded, os.environ.get("PATH", USUAL_PATH))
+        except Failure:  # it is found again, and said, by the checks
+            pass
+        kept = {name: os.environ[name] for name in KEPT_BY_CRON if name in os.environ}
+        words = [sys.executable, str(Path(sys.argv[0]).absolute())]
+        words += ["--config", str(Path(config).absolute())] if config else []
+        sys.stdout.flush()
+        os.chdir(kept.get("HOME", "/"))
+        os.execve(sys.executable, words, {**kept, "PATH": path, "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"})
+
+
+def _written(findings: Iterable[Finding]) -> list[Finding]:
+    written = []
+    for finding in findings:
+        sys.stdout.buffer.write(msgspec.json.encode(finding) + b"\n")
+        sys.stdout.buffer.flush()
+        written.append(finding)
+    return written
+
+
+def _shown(findings: Iterable[Finding]) -> list[Finding]:
+    """A table whose commands are never broken, so that they can be copied."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from ent_agent.progress import plain
+
+    styles = {"ok": "green", "warning": "yellow", "problem": "bold red"}
+    console = Console(highlight=False, markup=False, emoji=False)
+    shown = []
+    for finding in findings:
+        status = Text(f"{finding.status:8}", styles[finding.status])
+        line = Text.assemble(status, (f"{finding.check:17}", "cyan"), plain(finding.message))
+        console.print(line, soft_wrap=True)
+        if finding.fix:
+            console.print(Text(f"{'':25}{plain(finding.fix)}", "bold"), soft_wrap=True)
+        shown.append(finding)
+    counts = [sum(finding.status == status for finding in shown) for status in ("problem", "warning")]
+    console.print(f"\n{counts[0]} problems, {counts[1]} warnings")
+    return shown
+
+
+def main() -> None:
+    Doctor.start()

@@ -1,0 +1,130 @@
+"""All checks in their order, each bounded in time; what cannot be looked at any more is said."""
+
+from __future__ import annotations
+
+import functools
+import queue
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from harness.errors import BadConfig, Failure
+from harness.git import Git
+
+from ent_agent import config as configuration
+from ent_agent import secrecy
+from ent_agent.config import Config
+from ent_agent.doctor import agent, content, machine, origin, programs, settings
+from ent_agent.doctor.findings import Finding, of_failure, ok, problem, warning
+
+CHECK_SECONDS = 200.0
+"""Of one check, whatever it waits for: a file system that hangs, say. What asks the network ends sooner."""
+
+Check = Callable[[], Iterator[Finding]]
+
+
+def examine(config_path: str | None) -> Iterator[Finding]:
+    """Everything, as it is found. Secrets are taken out."""
+    yield from _checked("python", programs.python)
+    yield from _checked("programs", programs.needed)
+    yield from _checked("clock", machine.clock)
+    try:
+        config = configuration.load(config_path)
+    except BadConfig as failure:
+        yield of_failure("config", failure)
+        return
+    redactor = secrecy.redactor(config)
+    for finding in _with_config(config):
+        yield Finding(
+            check=finding.check,
+            status=finding.status,
+            message=redactor.redact(finding.message),
+            fix=redactor.redact(finding.fix),
+            missing=finding.missing,
+        )
+
+
+def _with_config(config: Config) -> Iterator[Finding]:
+    local: dict[str, Callable[[Config], Iterator[Finding]]] = {
+        "config": settings.values,
+        "key": settings.key,
+        "agent": agent.command,
+        "sandbox": agent.confinement,
+        "notify": settings.notifier,
+        "state_dir": machine.folder,
+        "leavings": machine.leavings,
+        "loop": machine.standing,
+    }
+    for name, check in local.items():
+        yield from _checked(name, functools.partial(check, config))
+    yield from _checked("hooks", content.hooks)
+    with tempfile.TemporaryDirectory(prefix="ent-agent-doctor-", ignore_cleanup_errors=True) as folder:
+        yield from _with_repository(config, Path(folder))
+
+
+def _with_repository(config: Config, folder: Path) -> Iterator[Finding]:
+    seen = origin.open_origin(config, folder / "probe.git")
+    if config.sign_commits:
+        yield from _checked("sign_commits", functools.partial(signature, seen.git))
+    answered = list(_checked("origin", functools.partial(origin.answers, seen)))
+    yield from answered
+    if _has_problem(answered):
+        yield warning("origin", "not looked at: write access, claims, the tracker, the code")
+        return
+    yield from _checked("host_key", functools.partial(origin.host_key, seen))
+    yield from _checked("branches", functools.partial(origin.branches, seen))
+    pushed = list(_checked("write_access", functools.partial(origin.write_access, seen)))
+    yield from pushed
+    if not _has_problem(pushed):
+        yield from _checked("claims", functools.partial(origin.claims, seen))
+    yield from _checked("tracker", functools.partial(content.tracker, seen))
+    yield from _checked("code", functools.partial(content.code, seen))
+
+
+def signature(git: Git) -> Iterator[Finding]:
+    """A commit is signed with the key, as the loop signs its own."""
+    tree = git.objects.write_tree({})
+    commit = git.objects.write_commit(tree, [], "A trial of the signature", sign=True)
+    if b"-----BEGIN SSH SIGNATURE-----" in git.objects.read(commit):
+        yield ok("sign_commits", "commits are signed with the ssh key")
+    else:
+        yield problem("sign_commits", "the trial commit has no signature")
+
+
+def _has_problem(findings: list[Finding]) -> bool:
+    return any(finding.status == "problem" for finding in findings)
+
+
+def _checked(name: str, check: Check) -> Iterator[Finding]:
+    """What a check finds, in a thread of its own, so that nothing it waits for can hold up the rest."""
+    found: queue.SimpleQueue[Finding | None] = queue.SimpleQueue()
+    threading.Thread(target=_look, args=(name, check, found), name=name, daemon=True).start()
+    while True:
+        try:
+            finding = found.get(timeout=CHECK_SECONDS)
+        except queue.Empty:
+            yield problem(name, f"no answer within {CHECK_SECONDS:.0f} s")
+            return
+        if finding is None:
+            return
+        yield finding
+
+
+def _look(name: str, check: Check, found: queue.SimpleQueue[Finding | None]) -> None:
+    """Put what the check finds, and None at the end of it. A bug is seen, and does not end the others."""
+    finished = False
+    try:
+        for finding in check():
+            found.put(finding)
+        finished = True
+    except Failure as failure:
+        found.put(of_failure(name, failure))
+        finished = True
+    except OSError as error:
+        found.put(problem(name, f"{error.filename or name}: {error.strerror or error}"))
+        finished = True
+    finally:
+        if not finished:
+            found.put(problem(name, "the check itself failed: this is a bug of ent-agent"))
+        found.put(None)

@@ -1,0 +1,129 @@
+"""This machine and the state folder: clock, room, what earlier loops left."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness import lock
+from harness.git import Git
+
+from ent_agent import attempts, pausing, registrations, runs, state
+from ent_agent.config import Config
+from ent_agent.doctor.findings import Finding, ok, problem, warning
+
+SHORT_OF_ROOM_BYTES = 1 << 30
+NO_ROOM_BYTES = 100 << 20
+FEWEST_FILES = 10_000
+EARLIEST = 1_735_689_600  # 2025-01-01: no clock of a machine that runs this shows less
+STALE_SECONDS = 3600.0
+
+
+def clock() -> Iterator[Finding]:
+    if time.time() < EARLIEST:
+        yield problem("clock", f"the clock says {time.ctime()}", "sudo timedatectl set-ntp true")
+    else:
+        yield ok("clock", time.strftime("%Y-%m-%dT%H:%M:%S%z"))
+
+
+def folder(config: Config) -> Iterator[Finding]:
+    """The state folder can be written, and there is room on its disk."""
+    root = state.of(config).root
+    there = next(path for path in (root, *root.parents) if path.exists())
+    quoted = shlex.quote(str(there))
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        fix = f'sudo chown "$(id -u)" {quoted}'
+        yield problem("state_dir", f"{root} cannot be written: {there} is not ours to write", fix)
+        return
+    if os.statvfs(there).f_flag & os.ST_NOEXEC:
+        yield warning("state_dir", f"{there} is mounted noexec: agents cannot run what they build there")
+    yield ok("state_dir", str(root))
+    yield _room(there)
+
+
+def _room(there: Path) -> Finding:
+    free = shutil.disk_usage(there).free
+    about = os.statvfs(there)
+    said = f"{free / (1 << 30):.1f} GiB are free at {there}"
+    fix = f"df -h {shlex.quote(str(there))}; ent-agent-prune --dry-run"
+    if about.f_files and about.f_favail < FEWEST_FILES:
+        return problem("disk", f"room for only {about.f_favail} more files at {there}", fix)
+    if free < NO_ROOM_BYTES:
+        return problem("disk", said, fix)
+    return warning("disk", said, fix) if free < SHORT_OF_ROOM_BYTES else ok("disk", said)
+
+
+def leavings(config: Config) -> Iterator[Finding]:
+    """Runs that were never finished, worktrees and locks that lead nowhere, what was kept aside."""
+    places = state.of(config)
+    if not places.root.is_dir():
+        return
+    at = f"--config {shlex.quote(str(config.path))}"
+    for run in runs.pending(config):
+        yield warning(
+            "runs",
+            f"run {run.id} of issue {run.issue} was never finished",
+            f"ent-agent-finalize --pending {at}",
+        )
+    yield from _worktrees(config)
+    for path in _stale_locks(places):
+        yield warning("locks", f"{path} was left by a killed git", f"rm {shlex.quote(str(path))}")
+    git = Git(places.control)
+    kept = git.refs("refs/ent-agent/kept/") if places.control.is_dir() else {}
+    if kept:
+        yield warning(
+            "kept",
+            f"{len(kept)} refs hold work that could not be carried on",
+            f"git --git-dir={shlex.quote(str(places.control))} log --oneline --decorate --glob=refs/ent-agent/kept",
+        )
+
+
+def standing(config: Config) -> Iterator[Finding]:
+    """Whether anything stands against new work just now."""
+    if paused := pausing.current(config):
+        yield warning("pause", str(paused), "invoke resume")
+        return
+    now = time.time()
+    agent = attempts.of_agent(config)
+    kind, until = attempts.pause(agent, now)
+    if kind:
+        why = "is out of quota" if kind == "quota" else "needs a login"
+        yield warning("pause", f"the agent {why}; it is tried again at {until}")
+    elif spent := attempts.spent(agent, now, config):
+        yield warning("pause", spent)
+    else:
+        at_work = not lock.is_free(state.of(config).loop_lock)
+        yield ok("loop", "a loop is at work" if at_work else "no loop is at work just now")
+
+
+def _worktrees(config: Config) -> Iterator[Finding]:
+    places = state.of(config)
+    for one in registrations.every(config):
+        if not one.is_there and one.locked is not None:
+            yield warning(
+                "worktrees",
+                f"{one.path} is not there, and locked: {one.locked}",
+                f"rm {shlex.quote(str(one.folder / 'locked'))}",
+            )
+    known = {one.path for one in registrations.every(config) if one.is_there}
+    entries = sorted(places.worktrees.iterdir()) if places.worktrees.is_dir() else []
+    for path in entries:
+        if path not in known and path.is_dir():
+            yield warning(
+                "worktrees",
+                f"{path} belongs to no worktree: look through it, and remove it",
+                f"ls -la {shlex.quote(str(path))}",
+            )
+
+
+def _stale_locks(places: state.StateFolder) -> Iterator[Path]:
+    """Lock files of an index that no git holds that long; those of refs are removed by each sync."""
+    now = time.time()
+    candidates = [*places.work.glob("worktrees/*/index.lock"), *places.control.glob("*.lock")]
+    for path in sorted(candidates):
+        if now - path.lstat().st_mtime > STALE_SECONDS:
+            yield path
