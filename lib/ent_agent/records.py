@@ -90,6 +90,8 @@ class WorktreeSection(Section):
     """Where origin's branch stood when the run began: the lease of the push. "": not there."""
     kept: list[str] = []
     """Refs under refs/ent-agent/kept/ in control.git that hold what could not be carried on."""
+    left_over: list[str] = []
+    """Paths in the worktree that an earlier run left uncommitted; they are still there."""
 
 
 class ClaimSection(Section):

@@ -128,6 +128,15 @@ def bring_home(config: Config, *refspecs: str) -> None:
     checked.run("fetch", *quiet, str(state.of(config).work_view), *refspecs)
 
 
+def drop_work_ref(config: Config, ref: str) -> None:
+    """Delete a ref of work.git, its reflog too: a left-over one would be in the way of others' folders."""
+    folder = state.of(config).work
+    work(config).update_ref(ref, None)
+    log = folder / "logs" / ref
+    if log.parent.resolve().is_relative_to(folder.resolve()) and log.is_file():
+        log.unlink()
+
+
 def mirror(config: Config) -> None:
     """Show the agents origin's branches and tags: work.git's remote-tracking refs are control.git's."""
     ours, theirs = control(config), work(config)

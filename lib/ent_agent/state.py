@@ -51,6 +51,15 @@ class StateFolder:
     def worktree(self, issue_id: str) -> Path:
         return self.worktrees / key(issue_id)
 
+    def index(self, issue_id: str) -> Path:
+        """Our own index of the issue's worktree: no agent writes to it."""
+        return self.root / "indexes" / key(issue_id)
+
+    @property
+    def quarantine(self) -> Path:
+        """Folders that stood where a worktree belongs, moved aside whole."""
+        return self.root / "quarantine"
+
     def run(self, run_id: str) -> Path:
         """A run's own folder: record, transcript, prompt, tmp."""
         return self.runs / run_id
