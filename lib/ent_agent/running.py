@@ -106,7 +106,7 @@ class _Attempt:
             invocation=invoked,
             env=env,
             sandbox=chosen,
-            view=workplace.view(config, adapter, setting, invoked.argv[0]),
+            view=workplace.view(config, adapter, setting, invoked.program),
             section=RunSection(
                 id=current.id,
                 agent_type=config.agent_type,

@@ -13,6 +13,7 @@ import msgspec
 
 from harness import config as toml
 from harness import placeholders
+from harness.acp import adapted
 from harness.errors import BadConfig
 
 Expression = str
@@ -63,6 +64,20 @@ class FailureTexts(Table, frozen=True):
     resume_at: str = ""
 
 
+class Acp(Table, frozen=True):
+    """How `protocol = "acp"` treats the agent.
+
+    `mode`: of its session, by the agent's own name. `usage_expected`: a turn that ends well but
+    without usage has failed; `failure_text`: so has one whose message matches. Some agents
+    tell of their provider's failure in no other way.
+    """
+
+    permission: Literal["allow", "reject"] = "allow"
+    mode: str = ""
+    usage_expected: bool = False
+    failure_text: str = ""
+
+
 class Adapter(Table, frozen=True, kw_only=True, dict=True):
     """One agent CLI. `path` is the file that it was read from."""
 
@@ -79,6 +94,7 @@ class Adapter(Table, frozen=True, kw_only=True, dict=True):
     environment: dict[str, str] = {}
     pass_environment: list[str] = []
     protocol: Literal["exec", "acp"] = "exec"
+    acp: Acp = Acp()
     progress: list[str] = []
     stop_signal: str = "TERM"
     max_turns_args: list[str] = []
@@ -103,6 +119,8 @@ def load(name_or_path: str, folders: Sequence[Path]) -> Adapter:
     path = find(name_or_path, folders)
     document = toml.read(path)
     adapter = toml.convert(path, document, Adapter, hint="docs/agents.md has every key of an adapter")
+    if adapter.protocol == "acp":
+        adapter = adapted.completed(adapter)
     adapter.__dict__["path"] = path
     for key, why in _faults(adapter):
         raise BadConfig(f"{path}: {key}: {why}", hint="docs/agents.md has every key of an adapter")
@@ -135,8 +153,10 @@ def find(name_or_path: str, folders: Sequence[Path]) -> Path:
 
 def _faults(adapter: Adapter) -> Iterator[tuple[str, str]]:
     """Key and fault of each value that has the right type but cannot work."""
-    if adapter.protocol == "acp":
-        yield "protocol", '"acp" (Agent Client Protocol) is not supported by this version; use "exec"'
+    if adapter.protocol == "acp" and adapter.prompt != "stdin":
+        yield "prompt", 'must be "stdin" with protocol = "acp", which carries the prompt itself'
+    if adapter.protocol != "acp" and adapter.acp != Acp():
+        yield "acp", 'needs protocol = "acp"'
     if not adapter.command[0]:
         yield "command", "the first word is the program, and must not be empty"
     if adapter.prompt == "argument" and not _uses(adapter.command, "prompt"):
@@ -188,16 +208,22 @@ def _bad_names(adapter: Adapter) -> Iterator[tuple[str, str]]:
 
 def _bad_patterns(adapter: Adapter) -> Iterator[tuple[str, str]]:
     texts = adapter.failure
-    for key in ("turn_limit", "quota", "auth", "resume_at"):
-        value: list[str] | str = getattr(texts, key)
-        for pattern in [value] if isinstance(value, str) else value:
+    patterns = {
+        "failure.turn_limit": texts.turn_limit,
+        "failure.quota": texts.quota,
+        "failure.auth": texts.auth,
+        "failure.resume_at": [texts.resume_at],
+        "acp.failure_text": [adapter.acp.failure_text],
+    }
+    for key, values in patterns.items():
+        for pattern in values:
             try:
                 groups = re.compile(pattern).groups
             except re.error as error:
-                yield f"failure.{key}", f"{pattern!r} is no regular expression: {error}"
+                yield key, f"{pattern!r} is no regular expression: {error}"
                 continue
-            if key == "resume_at" and pattern and groups != 1:
-                yield "failure.resume_at", "must have exactly one group, around the time"
+            if key == "failure.resume_at" and pattern and groups != 1:
+                yield key, "must have exactly one group, around the time"
 
 
 def _bad_expressions(output: Output) -> Iterator[tuple[str, str]]:

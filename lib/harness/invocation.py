@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import atomic, placeholders
+from harness.acp import adapted
 from harness.adapter import Adapter
 from harness.errors import BadConfig, Missing
 
@@ -47,9 +48,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Invocation:
-    """`stdin` None: nothing to read. `variables`: those that the adapter sets."""
+    """`program`: the CLI's own, wherever it stands in `argv`. `stdin` None: nothing to read.
+    `variables`: those that the adapter sets."""
 
     argv: list[str]
+    program: str
     stdin: Path | None
     variables: dict[str, str]
 
@@ -63,11 +66,13 @@ def prepare(adapter: Adapter, setting: Setting, path: str) -> Invocation:
     atomic.write_bytes(setting.prompt_file, setting.prompt.encode("utf-8", "replace"))
     values = setting.values(_argument(adapter, setting))
     argv = [placeholders.fill(word, values) for word in _words(adapter, setting)]
-    argv[0] = program(adapter, argv[0], path)
+    argv[0] = found = program(adapter, argv[0], path)
+    if adapter.protocol == "acp":
+        argv = adapted.command(adapter, setting, argv)
     variables = {name: placeholders.fill(text, values) for name, text in adapter.environment.items()}
     if adapter.config_dir_variable:
         variables[adapter.config_dir_variable] = str(setting.config_dir)
-    return Invocation(argv, setting.prompt_file if adapter.prompt == "stdin" else None, variables)
+    return Invocation(argv, found, setting.prompt_file if adapter.prompt == "stdin" else None, variables)
 
 
 def program(adapter: Adapter, word: str, path: str) -> str:
