@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -117,30 +117,15 @@ class View:
         if isinstance(found, BadData):  # a comment of it, say
             about.skipped = f"cannot be read: {found.message}"
         if isinstance(found, Issue):
-            about.issue = self._section(found)
+            about.issue = section(
+                found,
+                self.config,
+                self._assignments,
+                attempts.failures(self.known[task.id], self.summaries[task.id].tree),
+            )
         else:
             about.issue = IssueSection(id=task.id, title="", description="", state=task.state)
         return about
-
-    def _section(self, issue: Issue) -> IssueSection:
-        from ent_agent import people
-
-        reviewer, handler = people.reviewer_and_handler(issue, self.config, self._assignments)
-        return IssueSection(
-            id=issue.id,
-            title=issue.title,
-            description=issue.description,
-            state=issue.state,
-            author=issue.author,
-            assignee=issue.assignee,
-            creation_time=issue.creation_time,
-            tags=list(issue.tags),
-            dependencies=list(issue.dependencies),
-            comments=list(issue.comments),
-            reviewer=reviewer,
-            handler=handler,
-            attempts=attempts.failures(self.known[issue.id], self.summaries[issue.id].tree),
-        )
 
     @cached_property
     def _assignments(self) -> list[Assignment]:
@@ -233,6 +218,28 @@ class View:
             if there and there.path != folder.worktree(one):
                 found[one] = str(there.path)
         return found
+
+
+def section(issue: Issue, config: Config, history: Sequence[Assignment], failures: int) -> IssueSection:
+    """What a record says of an issue. `history`: the tracker's, for who is who."""
+    from ent_agent import people
+
+    reviewer, handler = people.reviewer_and_handler(issue, config, history)
+    return IssueSection(
+        id=issue.id,
+        title=issue.title,
+        description=issue.description,
+        state=issue.state,
+        author=issue.author,
+        assignee=issue.assignee,
+        creation_time=issue.creation_time,
+        tags=list(issue.tags),
+        dependencies=list(issue.dependencies),
+        comments=list(issue.comments),
+        reviewer=reviewer,
+        handler=handler,
+        attempts=failures,
+    )
 
 
 def branch_name(config: Config, issue_id: str) -> str:

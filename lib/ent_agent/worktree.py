@@ -57,15 +57,16 @@ def release(config: Config, issue_id: str) -> str:
     """
     with repositories.locked(config):
         place = Place(config, issue_id)
+        gone = place.path.with_name(f".gone-{place.path.name}")
+        workspace.remove_folder(gone)
         registered = place.registration()
         if registered is None:
             return f"{place.path} is no worktree" if place.path.exists() else ""
         if why := _why_kept(place, registered):
             return why
-        registering.unregister(registered)
-        gone = place.path.with_name(f".gone-{place.path.name}")
-        workspace.remove_folder(gone)
         place.path.rename(gone)
+        reached("worktree-set-aside")
+        registering.unregister(registered)
         workspace.remove_folder(gone)
         place.space.index.unlink(missing_ok=True)
         return ""
