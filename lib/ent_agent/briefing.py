@@ -13,6 +13,7 @@ from ent_agent import attempts, prompts, repositories, runs, state
 from ent_agent.config import Config
 from ent_agent.records import IssueSection, Record, WorktreeSection
 from ent_agent.tracker.model import Comment
+from ent_agent.workplace import RunFolder
 
 INSTRUCTIONS = (b".ent-agent", b"instructions.md")
 INSTRUCTIONS_BYTES = 32 * 1024
@@ -76,6 +77,8 @@ class Briefing:
     kept: list[tuple[str, str]]
     """Commit and name of what could not be carried on."""
     earlier_runs: list[EarlierRun]
+    ent: str
+    """Path of the `ent` that the agent is given; "" before there is a run."""
     instructions: str
     """The base branch's .ent-agent/instructions.md."""
 
@@ -109,6 +112,7 @@ def brief(record: Record, config: Config) -> Briefing:
         other_branches=_other_branches(git, record.issue.id, worktree, config),
         kept=[(commit, name) for name in worktree.kept if (commit := git.resolve(name))],
         earlier_runs=_earlier_runs(record, config),
+        ent=str(RunFolder(state.of(config).run(record.claim.run)).ent) if record.claim else "",
         instructions=instructions(git, f"{repositories.REMOTE}{worktree.base}"),
     )
 

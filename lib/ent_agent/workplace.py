@@ -26,6 +26,9 @@ from ent_agent.runs import Run
 SHIM = """#!/bin/sh
 exec {python} -I -c {program} "$@"
 """
+PATH_SCRIPT = """# Login shells, which some agent CLIs use for each command, set PATH anew; bash reads this after that.
+case "$PATH" in {folder}:*) ;; *) PATH={folder}:$PATH ;; esac
+"""
 PROGRAM = (
     "import sys; sys.path.insert(0, {library!r}); sys.argv[0] = 'ent'; "
     "from ent_agent.commands.ent import main; main()"
@@ -66,6 +69,14 @@ class RunFolder:
     def programs(self) -> Path:
         return self.agent / "bin"
 
+    @property
+    def ent(self) -> Path:
+        return self.programs / "ent"
+
+    @property
+    def path_script(self) -> Path:
+        return self.programs / "path.sh"
+
     def make(self) -> None:
         """Anew, also over what a killed start left."""
         for folder in (self.temporary, self.programs):
@@ -75,7 +86,9 @@ class RunFolder:
         shim = SHIM.format(
             python=shlex.quote(sys.executable), program=shlex.quote(PROGRAM.format(library=library))
         )
-        atomic.write_bytes(self.programs / "ent", shim.encode(), 0o755)
+        atomic.write_bytes(self.ent, shim.encode(), 0o755)
+        path_script = PATH_SCRIPT.format(folder=shlex.quote(str(self.programs)))
+        atomic.write_bytes(self.path_script, path_script.encode())
 
     def remove_temporary(self) -> None:
         remove(self.temporary)
@@ -181,6 +194,7 @@ def environment(
         **env,
         **ours,
         "PATH": f"{run_folder.programs}:{env['PATH']}",
+        "BASH_ENV": str(run_folder.path_script),
         "ENT_AGENT_ISSUES_REF": run.line_ref,
         "ENT_AGENT_GIT_DIR": str(places.work),
         "ENT_AGENT_IN_RUN": issue_id,

@@ -63,7 +63,8 @@ def read(adapter: Adapter, source: Path, stderr: Path, exit_code: int | None, no
     if not reported:
         failed = bool(found.error) or bool(output.success and not found.success)
         reported = "success" if success else "error" if failed else ""
-    return Said(reported, found.message[-MESSAGE_CHARACTERS:], found.usage, resume_at)
+    message = found.message or _text(found.error)
+    return Said(reported, message[-MESSAGE_CHARACTERS:], found.usage, resume_at)
 
 
 def usage_from(printed: bytes, before: Usage) -> Usage:

@@ -12,6 +12,10 @@ _LENGTH = re.compile(
     r"(\d+(?:\.\d+)?)\s*(d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)(?![a-z])"
 )
 _CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?\s*([ap])\.?m\.?|(\d{1,2}):(\d{2})", re.IGNORECASE)
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_DAY = re.compile(
+    rf"({'|'.join(_MONTHS)})[a-z]* (\d{{1,2}})(?:st|nd|rd|th)?(?:,? (\d{{4}}))?\b", re.IGNORECASE
+)
 _ZONE = re.compile(r"\(([A-Za-z_]+(?:/[A-Za-z_+-]+)*)\)")
 
 
@@ -20,7 +24,7 @@ def parse(text: str, now: datetime) -> str:
 
     Understood: seconds or milliseconds since the epoch, RFC 3339 (without a zone: `now`'s),
     lengths ("2 hours 5 minutes", "90s"; a bare number is seconds), and times of the day
-    ("3pm", "15:05", also "3pm (Europe/Berlin)").
+    ("3pm", "15:05", "3pm (Europe/Berlin)", "Dec 3rd, 2026 3:05 PM").
     """
     moment = _moment(text.strip(), now)
     if moment is None or not now <= moment <= now + LATEST:
@@ -40,24 +44,31 @@ def _moment(text: str, now: datetime) -> datetime | None:
         pass
     clock = _CLOCK.search(text)
     if clock:
-        return _next_time_of_day(clock, _zone(text) or now.tzinfo, now)
+        there = now.astimezone(_zone(text) or now.tzinfo)
+        return _time_of_day(clock, _DAY.search(text), there)
     parts = _LENGTH.findall(text.lower())
     if parts:
         return now + timedelta(seconds=sum(float(number) * _UNITS[unit[0]] for number, unit in parts))
     return None
 
 
-def _next_time_of_day(clock: re.Match[str], zone: tzinfo | None, now: datetime) -> datetime | None:
+def _time_of_day(clock: re.Match[str], day: re.Match[str] | None, now: datetime) -> datetime | None:
+    """On that day, else the next time that a clock shows it."""
     hour, minute = int(clock[1] or clock[4]), int(clock[2] or clock[5] or 0)
     if clock[3]:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if clock[3].lower() == "p" else 0)
-    if hour > 23 or minute > 59:
+    try:
+        moment = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+        if day:
+            month = _MONTHS.index(day[1].lower()) + 1
+            moment = moment.replace(year=int(day[3] or now.year), month=month, day=int(day[2]))
+            is_next_year = not day[3] and moment < now - timedelta(days=31)
+            return moment.replace(year=now.year + 1) if is_next_year else moment
+    except ValueError:
         return None
-    there = now.astimezone(zone)
-    moment = there.replace(hour=hour, minute=minute, second=0, microsecond=0)
-    return moment if moment > there else moment + timedelta(days=1)
+    return moment if moment > now else moment + timedelta(days=1)
 
 
 def _zone(text: str) -> tzinfo | None:

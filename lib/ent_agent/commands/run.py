@@ -48,19 +48,24 @@ class Run(IssueStep):
         yield done
 
     def _print_prompts(self) -> int:
-        """Of records as select or worktree write them; of an issue that is named, as it is now."""
-        from ent_agent import beginning, running
+        from ent_agent import running
 
         config = self.load_config()
-        needs = ("agent", "repository", "issue")
-        if not has_records() and not self.issue:
-            self.beginning(config)
-        named = beginning.records(config, needs, self.issue)
-        for record in read_records() if has_records() else named:
+        for record in self._to_be_told(config):
             if record.issue and record.repository and not record.skipped and not record.error:
                 sys.stdout.buffer.write(running.render_prompt(record, config).encode())
                 sys.stdout.buffer.flush()
         return 0
+
+    def _to_be_told(self, config: Config) -> Iterator[Record]:
+        """Records as select or worktree write them; else the issue that is named, as it is now."""
+        from ent_agent import beginning
+
+        if has_records():
+            return read_records()
+        if not self.issue:
+            return self.beginning(config)  # which says what is missing
+        return beginning.records(config, ("agent", "repository", "issue"), self.issue)
 
 
 def main() -> None:

@@ -1,0 +1,246 @@
+"""A model provider on loopback that answers by a script, for agent CLIs that are driven for real.
+
+It speaks what hermes (OpenAI chat completions), codex (OpenAI Responses) and claude
+(Anthropic Messages) ask for, streamed. The turn that a request gets is the number of tool
+results that it brings: so retries and parallel agents get what is theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, NamedTuple
+
+MODEL = "scripted-model"
+SHELL_TOOLS = {"terminal": "command", "exec_command": "cmd", "Bash": "command"}
+"""Name of a shell tool to the name of its argument."""
+
+INPUT_TOKENS, CACHED_TOKENS, OUTPUT_TOKENS = 100, 40, 7
+"""Of each answer; the cached ones come on top of the others."""
+
+Event = tuple[str, dict[str, Any]]
+
+
+class Turn(NamedTuple):
+    """What the model says, and the command that it wants to be run ("": it has ended)."""
+
+    text: str
+    shell: str = ""
+
+
+class ScriptedModel:
+    """Serves while it is entered. `status`: the HTTP status that every request gets, with an error.
+
+    Past the last turn the last one is repeated. `requests` collects the bodies of those
+    that offered tools.
+    """
+
+    def __init__(self, turns: Sequence[Turn], status: int = 200) -> None:
+        self.turns = turns
+        self.status = status
+        self.requests: list[dict[str, Any]] = []
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Without a path: the Anthropic way. The OpenAI ones end in /v1."""
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> ScriptedModel:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def turn(self, body: dict[str, Any]) -> Turn:
+        if not body.get("tools"):
+            return Turn("A title")
+        self.requests.append(body)
+        return self.turns[min(tool_results(body), len(self.turns) - 1)]
+
+
+def tool_results(body: dict[str, Any]) -> int:
+    """How many tool results a conversation holds, in each of the three forms."""
+    items = body.get("messages") or body.get("input") or []
+    blocks = [block for item in items for block in _blocks(item)]
+    return sum(
+        item.get("role") == "tool" or item.get("type") in ("function_call_output", "tool_result")
+        for item in [*items, *blocks]
+    )
+
+
+def _blocks(item: dict[str, Any]) -> list[dict[str, Any]]:
+    content = item.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _call(body: dict[str, Any], turn: Turn) -> tuple[str, dict[str, str]]:
+    """Name and arguments of the shell tool that the request offers."""
+    for tool in body["tools"]:
+        name = tool.get("name") or tool.get("function", {}).get("name")
+        if name in SHELL_TOOLS:
+            return name, {SHELL_TOOLS[name]: turn.shell}
+    raise ValueError("the request offers no shell tool that is known")
+
+
+# ---- the three forms; each yields (event name, data)
+
+
+def chat_completions(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> Event:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return "", _chat_frame(choices=[choice])
+
+    yield chunk({"role": "assistant", "content": turn.text})
+    if turn.shell:
+        name, arguments = _call(body, turn)
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        identifier = f"call_{tool_results(body)}"
+        yield chunk(
+            {"tool_calls": [{"index": 0, "id": identifier, "type": "function", "function": function}]}
+        )
+    yield chunk({}, "tool_calls" if turn.shell else "stop")
+    usage = {
+        "prompt_tokens": INPUT_TOKENS + CACHED_TOKENS,
+        "completion_tokens": OUTPUT_TOKENS,
+        "total_tokens": INPUT_TOKENS + CACHED_TOKENS + OUTPUT_TOKENS,
+        "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
+    }
+    yield "", _chat_frame(choices=[], usage=usage)
+
+
+def chat_completion(body: dict[str, Any], turn: Turn) -> dict[str, Any]:
+    """The same in one piece, for a request that is not to be streamed (titles, summaries)."""
+    frames = [frame for _, frame in chat_completions(body, turn)]
+    message: dict[str, Any] = {}
+    for frame in frames[:-1]:
+        message |= frame["choices"][0]["delta"]
+    choice = {"index": 0, "message": message, "finish_reason": frames[-2]["choices"][0]["finish_reason"]}
+    return {**frames[-1], "object": "chat.completion", "choices": [choice]}
+
+
+def _chat_frame(**more: Any) -> dict[str, Any]:
+    return {"id": "chat_1", "object": "chat.completion.chunk", "created": 0, "model": MODEL, **more}
+
+
+def responses(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
+    number = tool_results(body)
+    content = [{"type": "output_text", "text": turn.text, "annotations": []}]
+    items: list[dict[str, Any]] = [
+        {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": content}
+    ]
+    if turn.shell:
+        name, arguments = _call(body, turn)
+        call = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": name}
+        items.append({**call, "arguments": json.dumps(arguments)})
+    answer = {"id": f"resp_{number}", "object": "response", "model": MODEL}
+    yield "response.created", {"response": {**answer, "status": "in_progress", "output": []}}
+    for index, item in enumerate(items):
+        yield "response.output_item.added", {"output_index": index, "item": item}
+        yield "response.output_item.done", {"output_index": index, "item": item}
+    usage = {
+        "input_tokens": INPUT_TOKENS + CACHED_TOKENS,
+        "input_tokens_details": {"cached_tokens": CACHED_TOKENS},
+        "output_tokens": OUTPUT_TOKENS,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": INPUT_TOKENS + CACHED_TOKENS + OUTPUT_TOKENS,
+    }
+    yield (
+        "response.completed",
+        {"response": {**answer, "status": "completed", "output": items, "usage": usage}},
+    )
+
+
+def messages(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
+    usage = {"input_tokens": INPUT_TOKENS, "cache_read_input_tokens": CACHED_TOKENS, "output_tokens": 1}
+    message = {"id": f"msg_{tool_results(body)}", "type": "message", "role": "assistant", "model": MODEL}
+    yield (
+        "message_start",
+        {"message": {**message, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}},
+    )
+    blocks: list[tuple[dict[str, Any], dict[str, str]]] = [
+        ({"type": "text", "text": ""}, {"type": "text_delta", "text": turn.text})
+    ]
+    if turn.shell:
+        name, arguments = _call(body, turn)
+        use = {"type": "tool_use", "id": f"toolu_{tool_results(body)}", "name": name, "input": {}}
+        blocks.append((use, {"type": "input_json_delta", "partial_json": json.dumps(arguments)}))
+    for index, (block, delta) in enumerate(blocks):
+        yield "content_block_start", {"index": index, "content_block": block}
+        yield "content_block_delta", {"index": index, "delta": delta}
+        yield "content_block_stop", {"index": index}
+    reason = "tool_use" if turn.shell else "end_turn"
+    yield (
+        "message_delta",
+        {"delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": OUTPUT_TOKENS}},
+    )
+    yield "message_stop", {}
+
+
+FORMS = {"/chat/completions": chat_completions, "/responses": responses, "/messages": messages}
+
+
+def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_HEAD(self) -> None:
+            self._answer(200, "application/json", b"")
+
+        def do_GET(self) -> None:
+            if self.path.split("?")[0].endswith("/models"):
+                entry = {"id": MODEL, "object": "model", "created": 0, "owned_by": "tests"}
+                self._json(200, {"object": "list", "data": [entry]})
+            else:
+                self._json(404, {"error": {"type": "not_found_error", "message": "no such thing"}})
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+            path = self.path.split("?")[0]
+            form = next((form for end, form in FORMS.items() if path.endswith(end)), None)
+            if path.endswith("/count_tokens"):
+                self._json(200, {"input_tokens": INPUT_TOKENS})
+            elif form is None:
+                self._json(404, {"error": {"type": "not_found_error", "message": "no such thing"}})
+            elif model.status != 200:
+                self._json(
+                    model.status, {"error": {"type": "scripted", "message": f"scripted {model.status}"}}
+                )
+            elif form is chat_completions and not body.get("stream"):
+                self._json(200, chat_completion(body, model.turn(body)))
+            else:
+                self._stream(form(body, model.turn(body)))
+
+        def _stream(self, events: Iterator[Event]) -> None:
+            lines = []
+            for name, data in events:
+                if name:
+                    lines.append(f"event: {name}\n")
+                    data = {"type": name, **data}
+                lines.append(f"data: {json.dumps(data)}\n\n")
+            if not any(line.startswith("event:") for line in lines):
+                lines.append("data: [DONE]\n\n")
+            self._answer(200, "text/event-stream", "".join(lines).encode())
+
+        def _json(self, status: int, document: dict[str, Any]) -> None:
+            self._answer(status, "application/json", json.dumps(document).encode())
+
+        def _answer(self, status: int, kind: str, data: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+    return Handler
