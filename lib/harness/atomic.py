@@ -9,8 +9,11 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def write_bytes(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Replace `path` by `data`: temporary file beside it, fsync, rename, fsync of the folder."""
+def write_bytes(path: Path, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
+    """Replace `path` by `data`: temporary file beside it, fsync, rename, fsync of the folder.
+
+    Not `durable`: without the fsyncs, for what may be lost in a power cut, as a cache may.
+    """
     import tempfile
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -20,12 +23,14 @@ def write_bytes(path: Path, data: bytes, mode: int = 0o600) -> None:
             os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         Path(temporary).rename(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
 
 
 def write_json(path: Path, value: Any, mode: int = 0o600) -> None:

@@ -6,6 +6,7 @@ Trees are dicts from name (bytes) to `Entry(mode, oid)`.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from harness.errors import BadData
 from harness.git import GitFailed, Person
-from harness.packing import object_id, pack
 from harness.process import Finished
 
 if TYPE_CHECKING:
@@ -64,6 +64,23 @@ class Objects:
         """
         return next(self.read_many([oid]))
 
+    def resolve(self, name: str) -> str | None:
+        """The id that a full ref name stands for just now, without a process of its own; None: no such ref."""
+        reader = self._take_reader()
+        try:
+            assert reader.stdin and reader.stdout
+            reader.stdin.write(f"info {name}\nflush\n".encode())
+            reader.stdin.flush()
+            words = reader.stdout.readline().split()
+        except BrokenPipeError as error:
+            _end(reader)
+            raise self._no_answer() from error
+        if not words:
+            _end(reader)
+            raise self._no_answer()
+        self._idle.append(reader)
+        return words[0].decode("ascii") if len(words) == 3 and words[2].isdigit() else None
+
     def read_many(self, oids: Iterable[str]) -> Iterator[bytes]:
         """The contents of many objects, in order; requests are sent ahead of the answers.
 
@@ -71,14 +88,15 @@ class Objects:
             BadData: one of them is not there.
         """
         pending = list(oids)
-        for oid, data in zip(pending, self._answers(pending), strict=True):
+        answers = itertools.chain.from_iterable(self._answers(pending))
+        for oid, data in zip(pending, answers, strict=True):
             if data is None:
                 raise BadData(f"object {oid} is not in {self._git.git_dir}")
             yield data
 
     def find_many(self, oids: Sequence[str]) -> list[bytes | None]:
         """The contents of many objects, in order; None for those that are not there."""
-        return list(self._answers(oids))
+        return list(itertools.chain.from_iterable(self._answers(oids)))
 
     def tree(self, oid: str) -> Tree:
         return parse_tree(self.read(oid), len(oid) // 2)
@@ -103,6 +121,8 @@ class Objects:
 
     def write_many(self, objects: Sequence[tuple[str, bytes]], oid_bytes: int = 20) -> list[str]:
         """Store many objects (kind, content) with one process, and return their ids."""
+        from harness.packing import object_id, pack
+
         if objects:
             self._git.run("unpack-objects", "-q", stdin=pack(objects, oid_bytes))
         return [object_id(kind, data, oid_bytes) for kind, data in objects]
@@ -158,42 +178,47 @@ class Objects:
             env=self._git.environment,
         )
 
-    def _answers(self, oids: Sequence[str]) -> Iterator[bytes | None]:
-        """What `cat-file` says to each request; while one chunk is read the next is on its way."""
+    def _answers(self, oids: Sequence[str]) -> Iterator[list[bytes | None]]:
+        """What `cat-file` says, a chunk of requests at a time; while one is read the next is on its way."""
         reader = self._take_reader()
-        asked = answered = 0
+        asked = 0
         try:
             for chunk in _chunks(oids):
                 _ask(reader, chunk)
-                asked += len(chunk)
-                while asked - answered > len(chunk):
-                    data = self._answer(reader)
-                    answered += 1
-                    yield data
-            while answered < asked:
-                data = self._answer(reader)
-                answered += 1
-                yield data
+                before, asked = asked, len(chunk)
+                if before:
+                    yield self._read(reader, before)
+            if asked:
+                last = self._read(reader, asked)
+                asked = 0
+                yield last
         except BrokenPipeError as error:
             raise self._no_answer() from error
         finally:
-            if answered < asked or reader.poll() is not None:  # left half-way: the next would get these
+            if asked or reader.poll() is not None:  # left half-way: the next would get these answers
                 _end(reader)
             else:
                 self._idle.append(reader)
 
-    def _answer(self, reader: subprocess.Popen[bytes]) -> bytes | None:
+    def _read(self, reader: subprocess.Popen[bytes], count: int) -> list[bytes | None]:
+        """The next answers: `<id> <kind> <size>`, the content, a line end; or `<id> missing`."""
         assert reader.stdout
-        header = reader.stdout.readline()
-        words = header.split()
-        if len(words) == 3 and words[2].isdigit():
-            size = int(words[2])
-            data = reader.stdout.read(size + 1)
-            if len(data) == size + 1:
-                return data[:-1]
-        elif header.endswith((b" missing\n", b" ambiguous\n")):
-            return None
-        raise self._no_answer(header.decode("utf-8", "replace").strip())
+        readline, read = reader.stdout.readline, reader.stdout.read
+        found: list[bytes | None] = []
+        for _ in range(count):
+            header = readline()
+            try:
+                size = int(header[header.rindex(b" ") :])
+            except ValueError:
+                if not header.endswith((b" missing\n", b" ambiguous\n")):
+                    raise self._no_answer(header.decode("utf-8", "replace").strip()) from None
+                found.append(None)
+                continue
+            data = read(size + 1)
+            if len(data) != size + 1:
+                raise self._no_answer()
+            found.append(data[:-1])
+        return found
 
     def _no_answer(self, said: str = "") -> GitFailed:
         ended = Finished(("git", "cat-file"), -1, b"", b"")
@@ -202,7 +227,12 @@ class Objects:
 
 def parse_tree(data: bytes, oid_bytes: int = 20) -> Tree:
     """A tree object's content; `oid_bytes` is 32 in a SHA-256 repository."""
-    return {name: Entry(int(mode, 8), oid.hex()) for mode, name, oid in _ENTRY[oid_bytes].findall(data)}
+    return {name: Entry(int(mode, 8), oid.hex()) for mode, name, oid in split_tree(data, oid_bytes)}
+
+
+def split_tree(data: bytes, oid_bytes: int = 20) -> list[tuple[bytes, bytes, bytes]]:
+    """The same as it stands there: mode in octal digits, name, object id; for trees of thousands of entries."""
+    return _ENTRY[oid_bytes].findall(data)
 
 
 def format_tree(tree: Mapping[bytes, Entry]) -> bytes:

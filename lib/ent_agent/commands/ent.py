@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
 from harness.errors import Failure
 
-from ent_agent.tracker import arguments, home, verbs
-from ent_agent.tracker.arguments import EX_WRONG, Answered
+from ent_agent.tracker import arguments, home
+from ent_agent.tracker.arguments import EX_WRONG, Answered, Asked
+from ent_agent.tracker.home import Home
 from ent_agent.tracker.terminal import say, warn
 
 EX_FAILED = 1  # entomologist's own exit codes, not sysexits: 0, 1, and 2 for the command line
@@ -37,7 +39,7 @@ def run(words: list[str], program: str = "ent") -> int:
 def _do(words: list[str], program: str) -> int:
     try:
         asked = arguments.parse(words, program)
-        verbs.VERBS[asked.command](home.find(asked.branch), asked)
+        _verb(asked.command)(home.find(asked.branch), asked)
         return 0
     except Answered as answer:
         if answer.exit_code == EX_WRONG:
@@ -50,3 +52,14 @@ def _do(words: list[str], program: str) -> int:
         if failure.hint:
             warn(f"  {failure.hint}")
         return EX_FAILED
+
+
+def _verb(name: str) -> Callable[[Home, Asked], None]:
+    """What a command does; only what it needs is imported."""
+    if name in ("list", "show"):
+        from ent_agent.tracker import views
+
+        return views.list_ if name == "list" else views.show
+    from ent_agent.tracker.verbs import VERBS
+
+    return VERBS[name]

@@ -11,6 +11,8 @@ from ent_agent.tracker.format import Instant
 from ent_agent.tracker.model import State
 
 VERSION = 1
+MISSING = "is missing from the repository"
+"""How the reason ends where an object is not there (a partial clone, a damaged repository)."""
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True):
@@ -55,8 +57,18 @@ def load(path: Path | None) -> Cache:
 
 
 def store(path: Path, cache: Cache) -> None:
-    """Replace the file; where it cannot be written the next look only takes longer."""
+    """Replace the file; where it cannot be written the next look only takes longer.
+
+    What was unreadable only because objects are missing is left out: they may come.
+    """
+    lacking = {key for key, known in cache.issues.items() if _why(known).endswith(MISSING)}
+    if lacking:
+        cache = Cache(issues={key: known for key, known in cache.issues.items() if key not in lacking})
     try:
-        atomic.write_bytes(path, msgspec.msgpack.encode(cache))
+        atomic.write_bytes(path, msgspec.msgpack.encode(cache), durable=False)
     except OSError:
         return
+
+
+def _why(known: Known) -> str:
+    return known.unreadable or (known.row.unreadable if known.row else "")

@@ -8,6 +8,7 @@ from harness.errors import BadData
 from harness.objects import Tree, parse_tree
 
 from ent_agent.tracker import format
+from ent_agent.tracker.cache import MISSING
 from ent_agent.tracker.format import Instant
 from ent_agent.tracker.layout import IssueFolder, kind_of
 from ent_agent.tracker.model import State
@@ -83,7 +84,7 @@ def moment(name: str, oid: bytes | None, contents: Contents) -> Instant | None:
 def _data(name: str, oid: bytes, contents: Contents) -> bytes:
     data = contents[oid]
     if data is None:
-        raise BadData(f"{name}: the object {oid.hex()} is missing from the repository")
+        raise BadData(f"{name}: the object {oid.hex()} {MISSING}")
     return data
 
 

@@ -16,10 +16,9 @@ from pathlib import Path
 
 from harness import git as git_
 from harness import process
-from harness.errors import BadData, Failure
+from harness.errors import BadData
 from harness.git import FORCED_CONFIG, Git, GitFailed
 
-from ent_agent.tracker import writer
 from ent_agent.tracker.reader import Tracker
 
 LOOK_TIMEOUT_SECONDS = 20.0
@@ -49,7 +48,7 @@ class Home:
 
     def tracker(self) -> Tracker:
         """The tracker as it is now; the branch is made where there is none."""
-        return Tracker(self.git, self.git.resolve(self.ref) or self.make_branch(), self.cache)
+        return Tracker(self.git, self.git.objects.resolve(self.ref) or self.make_branch(), self.cache)
 
     def make_branch(self) -> str:
         """From origin's branch, else another remote's, else an empty one. Never from a tag.
@@ -70,6 +69,8 @@ class Home:
             if tip is None:
                 raise GitFailed(made)
             return tip
+        from ent_agent.tracker import writer
+
         return writer.update(self.git, self.ref, lambda tip: tip or writer.create(self.git))
 
 
@@ -166,6 +167,3 @@ def _fetched(git: Git, remote: str, branch: str) -> bool:
 
 def _cache(common: Path) -> Path:
     return common / "ent-agent" / "tracker.cache"
-
-
-__all__ = ["Failure", "Home", "OwnGit", "author", "find", "signs", "tidy"]

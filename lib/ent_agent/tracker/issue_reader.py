@@ -9,7 +9,7 @@ from harness.errors import BadData
 from harness.git import Git
 
 from ent_agent.tracker import format
-from ent_agent.tracker.cache import Row
+from ent_agent.tracker.cache import MISSING, Row
 from ent_agent.tracker.fields import Contents, Fields, moment, parse_fields, text
 from ent_agent.tracker.format import Instant
 from ent_agent.tracker.history import Origin
@@ -86,7 +86,7 @@ def _read_comments(git: Git, drafts: list[_Draft]) -> Contents:
             data = trees[oid]
             try:
                 if data is None:
-                    raise BadData(f"the object {oid.hex()} is missing from the repository")
+                    raise BadData(f"the object {oid.hex()} {MISSING}")
                 folder = comment_folder(data, len(oid))
                 draft.comments[name] = folder
                 wanted += [file for file in folder if file]

@@ -7,6 +7,7 @@ malformed (a checkout would show a file from outside the repository).
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from harness.errors import BadData
@@ -38,18 +39,15 @@ class CommentFolder(NamedTuple):
 _FOLDERS = frozenset(("comments", "dependencies", "tags"))
 
 
+@cache
 def _usual(fields: tuple[str, ...], width: int) -> re.Pattern[bytes]:
     """Matches a folder that has nothing unusual: 1 µs, where parsing any folder takes 6."""
     parts = []
     for name in fields:
         mode = b"40000" if name in _FOLDERS else b"100644"
-        entry = mode + b" " + name.encode() + rb"\0(.{%d})" % width
+        entry = mode + b" " + name.encode() + rb"\0(?P<%s>.{%d})" % (name.encode(), width)
         parts.append(entry if name == "description" else b"(?:" + entry + b")?")
     return re.compile(b"".join(parts), re.DOTALL)
-
-
-_ISSUE = {width: _usual(IssueFolder._fields, width) for width in (20, 32)}
-_COMMENT = {width: _usual(CommentFolder._fields, width) for width in (20, 32)}
 
 
 def issue_folder(data: bytes, width: int) -> IssueFolder:
@@ -58,10 +56,23 @@ def issue_folder(data: bytes, width: int) -> IssueFolder:
     Raises:
         BadData: names the file and what is wrong with it.
     """
-    usual = _ISSUE[width].fullmatch(data)
+    usual = _usual(IssueFolder._fields, width).fullmatch(data)
     if usual:
         return IssueFolder._make(usual.groups())
     return IssueFolder(**_found(data, width, IssueFolder._fields))
+
+
+def state_and_assignee(data: bytes, width: int) -> tuple[bytes | None, bytes | None]:
+    """Of `issue_folder` these two alone: half the time, which counts among 10,000 issues.
+
+    Raises:
+        BadData: names the file and what is wrong with it.
+    """
+    usual = _usual(IssueFolder._fields, width).fullmatch(data)
+    if usual:
+        return usual["state"], usual["assignee"]
+    folder = issue_folder(data, width)
+    return folder.state, folder.assignee
 
 
 def comment_folder(data: bytes, width: int) -> CommentFolder:
@@ -70,7 +81,7 @@ def comment_folder(data: bytes, width: int) -> CommentFolder:
     Raises:
         BadData: names the file and what is wrong with it.
     """
-    usual = _COMMENT[width].fullmatch(data)
+    usual = _usual(CommentFolder._fields, width).fullmatch(data)
     if usual:
         return CommentFolder._make(usual.groups())
     return CommentFolder(**_found(data, width, CommentFolder._fields))

@@ -51,10 +51,9 @@ class Found(msgspec.Struct, frozen=True):
 
 def find(tracker: Tracker, wanted: Filter) -> Found:
     """The issues of a tracker that a filter takes."""
-    summaries = tracker.summaries()
+    summaries, rows = tracker.select(wanted.takes)
+    taken = {summary.id: summary for summary in summaries if summary.id in rows}
     unreadable = [(summary.id, summary.unreadable) for summary in summaries if summary.unreadable]
-    taken = {summary.id: summary for summary in summaries if not summary.unreadable and wanted.takes(summary)}
-    rows = tracker.rows(taken)
     unreadable += [(issue_id, row.unreadable) for issue_id, row in rows.items() if row.unreadable]
     good = {issue_id: row for issue_id, row in rows.items() if not row.unreadable and wanted.takes_row(row)}
     groups: dict[State, list[tuple[Summary, Row]]] = {state: [] for state in TITLES}

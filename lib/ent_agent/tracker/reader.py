@@ -7,27 +7,27 @@ read is told by its id, with the reason, and hides no other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
 from harness.errors import BadData
 from harness.git import Git
-from harness.objects import GITLINK, parse_tree
+from harness.objects import parse_tree, split_tree
 
 from ent_agent.tracker import cache as cache_
-from ent_agent.tracker.cache import Cache, Known, Row
-from ent_agent.tracker.fields import parse_assignee, parse_state
+from ent_agent.tracker.cache import MISSING, Cache, Known, Row
+from ent_agent.tracker.fields import Contents, parse_assignee, parse_state
 from ent_agent.tracker.history import Origin, origins
 from ent_agent.tracker.issue_reader import fetch, read_issues, read_rows
-from ent_agent.tracker.layout import IssueFolder, issue_folder
+from ent_agent.tracker.layout import IssueFolder, issue_folder, state_and_assignee
 from ent_agent.tracker.model import SHORTEST_PREFIX, Issue, NotFound, State, Summary
 
 
 def open_tracker(git: Git, ref: str, cache: Path | None = None) -> Tracker | None:
     """The tracker at a ref (full name) just now; None when there is no such ref."""
-    commit = git.resolve(ref)
+    commit = git.objects.resolve(ref)
     return Tracker(git, commit, cache) if commit else None
 
 
@@ -38,9 +38,22 @@ class Tracker:
         self.git = git
         self.commit = commit
         self._cache_path = cache
+        self._odd: dict[str, str] = {}
+        self._changed = False
 
     def summaries(self) -> list[Summary]:
         """State and assignee of all issues, in the order of ids; unreadable ones too."""
+        summaries = self._summaries()
+        self._store()
+        return summaries
+
+    def select(self, takes: Callable[[Summary], bool]) -> tuple[list[Summary], dict[str, Row]]:
+        """All summaries, and what a list shows of those readable ones that `takes` says yes to."""
+        summaries = self._summaries()
+        taken = [summary.id for summary in summaries if not summary.unreadable and takes(summary)]
+        return summaries, self.rows(taken)
+
+    def _summaries(self) -> list[Summary]:
         return [
             Summary(
                 id=issue_id,
@@ -55,14 +68,15 @@ class Tracker:
     def rows(self, ids: Iterable[str]) -> dict[str, Row]:
         """What a list shows of these issues; comments are counted, not read."""
         wanted = [issue_id for issue_id in ids if not self._known[issue_id].unreadable]
-        unread = {issue_id: self._known[issue_id] for issue_id in wanted if self._known[issue_id].row is None}
+        unread = {issue_id: self._trees[issue_id] for issue_id in wanted if not self._known[issue_id].row}
         if unread:
             folders = self._folders(unread)
             good = {key: folder for key, folder in folders.items() if not isinstance(folder, BadData)}
             for issue_id, read in read_rows(self.git, good):
                 self._known[issue_id].row = read
-            self._store()
+            self._changed = True
         rows = {issue_id: row for issue_id in wanted if (row := self._known[issue_id].row)}
+        self._store()
         return self._dated(rows)
 
     def issue(self, issue_id: str) -> Issue:
@@ -96,9 +110,9 @@ class Tracker:
         found: dict[str, Issue | BadData] = {}
         wanted = list(dict.fromkeys(ids))
         for issue_id in wanted:
-            if issue_id not in self._entries:
+            if issue_id not in self._trees:
                 found[issue_id] = NotFound(f"issue {issue_id} not found")
-        present = {issue_id: self._entries[issue_id] for issue_id in wanted if issue_id not in found}
+        present = {issue_id: self._trees[issue_id] for issue_id in wanted if issue_id not in found}
         folders: dict[str, IssueFolder] = {}
         for issue_id, folder in self._folders(present).items():
             if isinstance(folder, BadData):
@@ -111,17 +125,16 @@ class Tracker:
 
     def states(self, ids: Iterable[str]) -> dict[str, State]:
         """The states of those of these issues that exist; an unreadable one counts as new."""
-        present = {issue_id: self._entries[issue_id] for issue_id in ids if issue_id in self._entries}
-        self._summarize(present)
-        return {issue_id: known.state for issue_id, known in present.items()}
+        present = {issue_id: self._trees[issue_id] for issue_id in ids if issue_id in self._trees}
+        return {issue_id: known.state for issue_id, known in self._summarize(present).items()}
 
     def __contains__(self, issue_id: str) -> bool:
-        return issue_id in self._entries
+        return issue_id in self._trees
 
     def issue_of_comment(self, comment_id: str) -> str | None:
         """The issue that has a comment of that id."""
         name = comment_id.encode("utf-8", "replace")
-        folders = self._folders(self._entries)
+        folders = self._folders(self._trees)
         having = {
             issue_id: folder.comments
             for issue_id, folder in folders.items()
@@ -141,9 +154,9 @@ class Tracker:
             NotFound: none.
             BadData: several; lists them.
         """
-        if prefix in self._entries:
+        if prefix in self._trees:
             return prefix
-        matches = [issue_id for issue_id in self._entries if issue_id.startswith(prefix)]
+        matches = [issue_id for issue_id in self._trees if issue_id.startswith(prefix)]
         if not matches or len(prefix) < SHORTEST_PREFIX:
             raise NotFound(f"issue {prefix} not found")
         if len(matches) > 1:
@@ -162,70 +175,79 @@ class Tracker:
         return cache_.load(self._cache_path)
 
     @cached_property
-    def _entries(self) -> dict[str, Known]:
-        """What stands for an issue, by id: top-level folders, and submodules where one should be."""
+    def _trees(self) -> dict[str, str]:
+        """The folder of each issue, by id; `_odd` has what is there in place of one."""
         if self._cache.root == self._root:
-            return self._cache.issues
-        entries: dict[str, Known] = {}
-        for name, entry in sorted(self.git.objects.tree(self._root).items()):
-            if entry.is_tree or entry.mode == GITLINK:
-                issue_id = name.decode("utf-8", "backslashreplace")
-                why = "" if issue_id.encode() == name else "the name of its folder is not UTF-8"
-                why = why if entry.is_tree else "is a submodule"
-                entries[issue_id] = Known(entry.oid, "new", None, why)
-        return entries
+            cached = self._cache.issues
+            self._odd = {issue_id: known.unreadable for issue_id, known in cached.items() if known.unreadable}
+            return {issue_id: known.tree for issue_id, known in cached.items()}
+        trees: dict[str, str] = {}
+        for mode, name, oid in split_tree(self.git.objects.read(self._root), len(self._root) // 2):
+            if mode == b"40000" or mode == b"160000":
+                trees[name.decode("utf-8", "backslashreplace")] = oid.hex()
+                if mode != b"40000":
+                    self._odd[name.decode("utf-8", "backslashreplace")] = "is a submodule"
+                elif not _is_utf8(name):
+                    self._odd[name.decode("utf-8", "backslashreplace")] = (
+                        "the name of its folder is not UTF-8"
+                    )
+        return trees
 
     @cached_property
     def _known(self) -> dict[str, Known]:
-        """All issues: from the cache where their folder has not changed, else read now."""
+        """All issues, in the order of ids: from the cache where their folder has not changed, else read now."""
         if self._cache.root == self._root:
             return self._cache.issues
         before = self._cache.issues
-        known = {
-            issue_id: before[issue_id]
-            if issue_id in before and before[issue_id].tree == entry.tree
-            else entry
-            for issue_id, entry in self._entries.items()
+        fresh = {
+            issue_id: tree
+            for issue_id, tree in self._trees.items()
+            if issue_id not in before or before[issue_id].tree != tree
         }
-        fresh = [issue_id for issue_id, entry in known.items() if entry is self._entries[issue_id]]
-        self._summarize({issue_id: known[issue_id] for issue_id in fresh})
+        read = self._summarize(fresh)
+        known = {
+            issue_id: read[issue_id] if issue_id in fresh else before[issue_id]
+            for issue_id in sorted(self._trees)
+        }
         self._cache.root, self._cache.issues = self._root, known
-        self._store()
+        self._changed = True
         return known
 
-    def _summarize(self, issues: dict[str, Known]) -> None:
-        """Fill in state and assignee, or why the issue cannot be read. Few objects: most are alike."""
-        folders = self._folders(issues)
-        wanted = [
-            (folder.state, folder.assignee) for folder in folders.values() if not isinstance(folder, BadData)
-        ]
-        contents = fetch(self.git, (oid for pair in wanted for oid in pair if oid))
-        for issue_id, folder in folders.items():
-            known = issues[issue_id]
+    def _summarize(self, trees: Mapping[str, str]) -> dict[str, Known]:
+        """State and assignee of issues, or why one cannot be read. Few objects: most are alike."""
+        files: dict[str, tuple[bytes | None, bytes | None]] = {}
+        known: dict[str, Known] = {}
+        for issue_id, data in self._contents(trees):
             try:
-                if isinstance(folder, BadData):
-                    raise folder
-                known.state = parse_state(folder.state, contents)
-                known.assignee = parse_assignee(folder.assignee, contents)
+                files[issue_id] = state_and_assignee(self._sound(issue_id, data), len(self._root) // 2)
             except BadData as error:
-                known.unreadable = error.message
+                known[issue_id] = Known(trees[issue_id], "new", None, error.message)
+        contents = fetch(self.git, (oid for pair in files.values() for oid in pair if oid))
+        parsed = {pair: _parse(pair, contents) for pair in set(files.values())}
+        for issue_id, pair in files.items():
+            known[issue_id] = Known(trees[issue_id], *parsed[pair])
+        return known
 
-    def _folders(self, issues: Mapping[str, Known]) -> dict[str, IssueFolder | BadData]:
+    def _folders(self, trees: Mapping[str, str]) -> dict[str, IssueFolder | BadData]:
         """The folder of each issue, or what is wrong with it."""
         found: dict[str, IssueFolder | BadData] = {}
-        trees = [known.tree for known in issues.values() if not known.unreadable]
-        contents = iter(self.git.objects.find_many(trees))
-        for issue_id, known in issues.items():
+        for issue_id, data in self._contents(trees):
             try:
-                if known.unreadable:
-                    raise BadData(known.unreadable)
-                data = next(contents)
-                if data is None:
-                    raise BadData(f"the object {known.tree} is missing from the repository")
-                found[issue_id] = issue_folder(data, len(known.tree) // 2)
+                found[issue_id] = issue_folder(self._sound(issue_id, data), len(self._root) // 2)
             except BadData as error:
                 found[issue_id] = error
         return found
+
+    def _contents(self, trees: Mapping[str, str]) -> Iterable[tuple[str, bytes | None]]:
+        return zip(trees, self.git.objects.find_many(list(trees.values())), strict=True)
+
+    def _sound(self, issue_id: str, data: bytes | None) -> bytes:
+        """`data`, when it is the tree of an issue that can be read."""
+        if issue_id in self._odd:
+            raise BadData(self._odd[issue_id])
+        if data is None:
+            raise BadData(f"the object {self._trees[issue_id]} {MISSING}")
+        return data
 
     def _origins(self, folders: Iterable[bytes]) -> Mapping[bytes, Origin]:
         return origins(self.git, self.commit, folders)
@@ -244,8 +266,26 @@ class Tracker:
         return rows
 
     def _store(self) -> None:
-        if self._cache_path is not None:
+        """Keep what was read, when there is more of it than before."""
+        if self._changed and self._cache_path is not None:
             cache_.store(self._cache_path, self._cache)
+        self._changed = False
+
+
+def _parse(files: tuple[bytes | None, bytes | None], contents: Contents) -> tuple[State, str | None, str]:
+    """State and assignee, and why they cannot be read."""
+    try:
+        return parse_state(files[0], contents), parse_assignee(files[1], contents), ""
+    except BadData as error:
+        return "new", None, error.message
+
+
+def _is_utf8(name: bytes) -> bool:
+    try:
+        name.decode("utf-8")
+        return True
+    except UnicodeDecodeError:
+        return False
 
 
 def unreadable(issue_id: str, why: str) -> BadData:

@@ -1,13 +1,12 @@
-"""The commands of `ent-agent-ent`: what each reads or writes, and says."""
+"""The commands of `ent-agent-ent` that write, or tell a single value: what each does, and says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
 from harness.errors import BadData
 
-from ent_agent.tracker import filters, format, listing
+from ent_agent.tracker import format, listing
 from ent_agent.tracker.arguments import Asked
 from ent_agent.tracker.changes import (
     AddComment,
@@ -28,28 +27,6 @@ from ent_agent.tracker.model import NotFound
 from ent_agent.tracker.reader import Tracker
 from ent_agent.tracker.terminal import say, warn
 from ent_agent.tracker.writer import commit, update
-
-
-def list_(home: Home, asked: Asked) -> None:
-    tracker = home.tracker()
-    try:
-        wanted = filters.parse(asked.values)
-    except filters.UnknownFilter as error:
-        say(f"unknown filter string {format.quote(error.text)}\n")
-        raise
-    found = listing.find(tracker, wanted)
-    say(listing.list_json(found) if asked.json else listing.list_text(found))
-    for issue_id, why in found.unreadable:
-        warn(f"unreadable: issue {issue_id}: {why}")
-
-
-def show(home: Home, asked: Asked) -> None:
-    tracker = home.tracker()
-    issue = tracker.issue(tracker.resolve(asked.values[0]))
-    if asked.json:
-        say(msgspec.json.encode(issue).decode() + "\n")
-    else:
-        say(listing.show_text(issue, tracker.states(issue.dependencies)))
 
 
 def new(home: Home, asked: Asked) -> None:
@@ -176,10 +153,8 @@ def sync(home: Home, asked: Asked) -> None:
 
 
 VERBS: dict[str, Callable[[Home, Asked], None]] = {
-    "list": list_,
     "new": new,
     "edit": edit,
-    "show": show,
     "state": state,
     "comment": comment,
     "sync": sync,

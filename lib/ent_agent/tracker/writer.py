@@ -96,7 +96,7 @@ def update(git: Git, ref: str, build: Build) -> str:
     """
     with exclusion.alone(git, ref):
         for _ in range(ATTEMPTS):
-            tip = git.resolve(ref)
+            tip = git.objects.resolve(ref)
             new = build(tip)
             if new == tip:
                 return new
@@ -124,5 +124,5 @@ def _timestamp(git: Git, parent: str) -> int | None:
 
 def _is_in(git: Git, commit: str, ref: str) -> bool:
     """Whether the ref still has the commit; one that started before us may have moved it back."""
-    tip = git.resolve(ref)
+    tip = git.objects.resolve(ref)
     return tip == commit or (tip is not None and git.is_ancestor(commit, tip))
