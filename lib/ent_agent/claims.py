@@ -46,6 +46,8 @@ class Claim:
     git: Git
     run: Run
     oid: str = ""
+    refusal: str = ""
+    """What git said of the last push."""
 
     # ---- beginning
 
@@ -129,35 +131,53 @@ class Claim:
             TryLater: origin's answer was not seen.
         """
         if self.is_local:
-            return not together or self._push(together).ok
+            return not together or self._pushed(*together)
         new = self._next_value(self.oid)
         if not together or pushing.origin_takes(self.config).atomic:
             return self._swap(new, together)
-        return self._swap(new, ()) and self._push(together).ok
+        return self._swap(new, ()) and self._pushed(*together)
 
     def release(self, *together: Update) -> bool:
-        """End the claim, with `together` in the same push where origin can do that; False: refused.
+        """End the claim, with `together` in the same push where origin can do that.
+
+        False: refused, or not seen to have arrived; `refusal` has what git said.
 
         Raises:
             ClaimLost: another value stands there.
             TryLater: origin's answer was not seen.
         """
         if self.is_local:
-            return not together or self._push(together).ok
+            return not together or self._pushed(*together)
         if together and not pushing.origin_takes(self.config).atomic:
-            return self.renew() and self._push(together).ok and self.release()
+            return self.renew() and self._pushed(*together) and self.release()
         if self._swap(self._end_value(), together):
             self.oid = ""
             reached("claim-released")
             return True
-        if (
-            not together
-            and pushing.origin_takes(self.config).deletes
-            and self.run.claim_ref.startswith("refs/heads/")
-        ):
-            pushing.remember(self.config, deletes=False)
+        if not together and self.oid and self.forgo_deletion():
             return self.release()
         return False
+
+    def forgo_deletion(self) -> bool:
+        """Whether, from now on, a last value ends claims, since origin lets nobody delete them there."""
+        if not self.run.claim_ref.startswith("refs/heads/"):
+            return False
+        if not pushing.origin_takes(self.config).deletes:
+            return False
+        pushing.remember(self.config, deletes=False)
+        return True
+
+    def see(self) -> None:
+        """Take the claim's value as the last fetch showed it.
+
+        Raises:
+            ClaimLost: it is not one of ours.
+        """
+        if not self.is_local:
+            seen = self.git.resolve(repositories.SEEN_CLAIMS + state.key(self.run.issue))
+            if seen not in self.run.claim_oids:
+                raise ClaimLost(_lost(self.run, seen))
+            self.oid = seen
 
     # ---- the swap
 
@@ -190,10 +210,12 @@ class Claim:
         update = Update(self.run.claim_ref, new, self.oid)
         pushed = self._push([update, *together], all_or_nothing=bool(together))
         if pushed.without_atomic:
-            say("origin has no atomic pushes: branch, tracker and claim are pushed one after the other")
-            pushing.remember(self.config, atomic=False)
+            pushing.forgo_atomic(self.config)
             return self.release(*together) if new is None else self.renew(*together)
         there = new if pushed.ok else self._there()
+        if there is None and together and not pushed.ok:
+            self.oid = ""  # ended, but by whom? What came with it tells.
+            return False
         if there == new:
             self._won(new, started)
             return True
@@ -234,10 +256,18 @@ class Claim:
             None if pushing.origin_takes(self.config).deletes else self._next_value(self.oid, released=True)
         )
 
-    def _push(self, updates: list[Update] | tuple[Update, ...], *, all_or_nothing: bool = False) -> Pushed:
-        return pushing.push(
+    def _push(self, updates: list[Update], *, all_or_nothing: bool = False) -> Pushed:
+        pushed = pushing.push(
             self.config, self.git, updates, all_or_nothing=all_or_nothing, timeout_seconds=self.patience()
         )
+        self.refusal = pushed.said
+        return pushed
+
+    def _pushed(self, *updates: Update) -> bool:
+        """Whether origin has these now, pushed without the claim."""
+        pushed = pushing.push_together(self.config, self.git, updates, timeout_seconds=self.patience())
+        self.refusal = pushed.said
+        return pushed.ok
 
     def _there(self) -> str | None:
         found = pushing.there(self.config, self.git, self.run.claim_ref, timeout_seconds=self.patience())
@@ -249,9 +279,7 @@ class Claim:
         """Look again: another host may have done the issue and let it go since our last look."""
         look(self.config, self.git)
         commit = self.git.resolve(f"refs/remotes/origin/{self.config.issues_branch}")
-        seen = self.git.resolve(repositories.SEEN_CLAIMS + state.key(self.run.issue))
-        if not self.is_local and seen != self.oid:
-            raise ClaimLost(_lost(self.run, seen))
+        self.see()
         why = standing.not_ours(self.config, self.git, commit, self.run.issue)
         if why:
             self.release()

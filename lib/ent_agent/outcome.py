@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -36,7 +36,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Why the issue is not the agent's any more, as origin has it: "is done", "is assigned to alice"."""
 
 
-class Verdict(NamedTuple):
+class Verdict(msgspec.Struct, frozen=True):
     """`reason`: for people, one sentence. `counts`: whether a failed attempt counts."""
 
     outcome: Outcome

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 from harness import atomic
+from harness.diagnostics import say
+from harness.effects import reached
 from harness.git import Git
 from harness.process import Finished
 
@@ -88,6 +90,30 @@ def push(
     )
 
 
+def push_together(
+    config: Config, git: Git, updates: Sequence[Update], *, timeout_seconds: float = PUSH_TIMEOUT_SECONDS
+) -> Pushed:
+    """Push several refs, all or nothing; where origin cannot do that, one after the other in this order.
+
+    `ok` is told by asking origin where the push itself did not tell. Not ok: of an origin
+    without atomic pushes, the first ones may be there.
+    """
+    if origin_takes(config).atomic:
+        pushed = push(config, git, updates, all_or_nothing=True, timeout_seconds=timeout_seconds)
+        if not pushed.without_atomic:
+            return pushed if pushed.ok else _seen(config, git, updates, pushed, timeout_seconds)
+        forgo_atomic(config)
+    pushed = Pushed(ok=True)
+    for update in updates:
+        pushed = push(config, git, [update], timeout_seconds=timeout_seconds)
+        reached("data-pushed" if update.ref == config.data_ref else "branch-pushed")
+        if not pushed.ok:
+            pushed = _seen(config, git, [update], pushed, timeout_seconds)
+        if not pushed.ok:
+            break
+    return pushed
+
+
 def there(
     config: Config, git: Git, *refs: str, timeout_seconds: float = PUSH_TIMEOUT_SECONDS
 ) -> dict[str, str]:
@@ -108,12 +134,26 @@ def origin_takes(config: Config) -> Takes:
     return known if fresh and known.claims_prefix == config.claims_prefix else Takes()
 
 
+def forgo_atomic(config: Config) -> None:
+    """origin has no atomic pushes: say so, and do without."""
+    say("origin has no atomic pushes: branch, tracker and claim are pushed one after the other")
+    remember(config, atomic=False)
+
+
 def remember(config: Config, **refused: bool) -> None:
     """Note what origin refuses, e.g. `atomic=False`."""
     found = msgspec.structs.replace(
         origin_takes(config), claims_prefix=config.claims_prefix, found_at=time.time(), **refused
     )
     atomic.write_json(state.of(config).root / "origin.json", found)
+
+
+def _seen(
+    config: Config, git: Git, updates: Sequence[Update], pushed: Pushed, timeout_seconds: float
+) -> Pushed:
+    """`pushed`, with `ok` as origin's refs have it."""
+    found = there(config, git, *(update.ref for update in updates), timeout_seconds=timeout_seconds)
+    return replace(pushed, ok=all(found.get(update.ref) == update.new for update in updates))
 
 
 def _check_allowed(config: Config, ref: str) -> None:

@@ -18,6 +18,7 @@ from harness.errors import BadData
 
 from ent_agent import records, state
 from ent_agent.config import Config
+from ent_agent.outcome import Verdict
 from ent_agent.records import Record
 
 Phase = Literal["claiming", "claimed", "running", "ran", "finalized"]
@@ -28,6 +29,26 @@ class Withheld(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     rule: str
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a run as it was pushed, or about to be, in one go with the end of its claim."""
+
+    data: str = ""
+    """Commit of the data branch; "": nothing to publish there."""
+    work: str = ""
+    """Commit of the run's branch; "": it is on origin already, or not to be."""
+    tip: str = ""
+    """Where the branch is on origin with this; "": not pushed."""
+    kept: list[str] = []
+    """Commits for which a person's push to the branch left no place."""
+    commits: list[str] = []
+    """Those that origin did not have."""
+    handed_back: bool = False
+    handed_to: str | None = None
+    comment: str | None = None
+    not_ours: str = ""
+    """Why nothing was handed back: what a person made of the issue."""
 
 
 class Run(msgspec.Struct, kw_only=True):
@@ -50,8 +71,9 @@ class Run(msgspec.Struct, kw_only=True):
     """Data commit that the agent begins at: `tracker_origin` with the loop's own changes (inprogress)."""
     tracker_line: str = ""
     """What is to be published of the agent's tracker changes; on top of `tracker_start`."""
-    hand_backs: list[str] = []
-    """Data commits that were pushed or about to be pushed as the end of the run."""
+    endings: list[Ending] = []
+    verdict: Verdict | None = None
+    """What came of the run: decided once, before anything of it is published."""
     withheld: list[Withheld] = []
     notice: str = ""
     """Kind of a notification that is still to be sent."""
@@ -141,6 +163,11 @@ def pending(config: Config) -> list[Run]:
 def last(config: Config, issue_id: str) -> Run | None:
     """The newest run of an issue."""
     return next((run for run in reversed(every(config)) if run.issue == issue_id), None)
+
+
+def key(run: Run) -> str:
+    """The run's issue as part of a ref or file name."""
+    return state.key(run.issue)
 
 
 def path(config: Config, run_id: str) -> Path:
