@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from harness.errors import BadData
 from harness.git import Git
-from harness.objects import FILE, Entry, Tree
+from harness.objects import FILE, Entry, Tree, format_tree, parse_tree
 
 from ent_agent.tracker.format import decode, parse_state, parse_time, trim, unescape_tag
 
@@ -40,8 +40,7 @@ class Contents:
         self._expect(commit, "commit", MAX_TEXT_BYTES)
         tree = self._git.objects.tree_of(commit)
         self._look([tree])
-        self._expect(tree, "tree", MAX_ROOT_BYTES)
-        return self._git.objects.tree(tree)
+        return self._tree(tree, MAX_ROOT_BYTES)
 
     def folder(self, entry: Entry | None) -> Tree:
         """The entries of a folder; none where there is none."""
@@ -50,8 +49,7 @@ class Contents:
         if not entry.is_tree:
             raise BadData("is not a folder")
         self._look([entry.oid])
-        self._expect(entry.oid, "tree", MAX_FOLDER_BYTES)
-        tree = self._git.objects.tree(entry.oid)
+        tree = self._tree(entry.oid, MAX_FOLDER_BYTES)
         self._look(child.oid for child in tree.values())
         return tree
 
@@ -74,6 +72,14 @@ class Contents:
         if len(text.encode()) > MAX_LINE_BYTES or _CONTROL.search(text):
             raise BadData("is not one short line")
         return text
+
+    def _tree(self, oid: str, max_bytes: int) -> Tree:
+        self._expect(oid, "tree", max_bytes)
+        data = self._git.objects.read(oid)
+        tree = parse_tree(data, len(oid) // 2)
+        if format_tree(tree) != data:
+            raise BadData("is a tree that git would not have written")
+        return tree
 
     def _look(self, oids: Iterable[str]) -> None:
         """Ask for kind and size of many objects at once, without reading them."""

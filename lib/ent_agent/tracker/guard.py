@@ -46,7 +46,7 @@ def admit(git: Git, base: str, agent_tip: str, issue_id: str, is_agent: IsAgent)
     except BadData as error:
         return Admitted(base, (Dropped("", f"the agent's last commit {error.message}"),))
     store = Pending(git, base_tree)
-    admission = Admission(store, contents, _name(issue_id), is_agent, git.person)
+    admission = Admission(store, contents, issue_id.encode(), is_agent, git.person)
     taken = admission.root(before, after)
     if taken == before:
         return Admitted(base, admission.dropped())
@@ -76,7 +76,7 @@ def rebase_admitted(
     objects = git.objects
     message = message or f"merge what was done on issue {issue_id}"
     merged = merge(git, origin_tip, admitted, message=message)
-    issue = _name(issue_id)
+    issue = issue_id.encode()
     theirs = _issue(git, origin_tip, issue)
     root = objects.tree(objects.tree_of(merged))
     if not theirs or not root[issue].is_tree:
@@ -100,7 +100,3 @@ def rebase_admitted(
 def _issue(git: Git, commit: str, issue: bytes) -> Tree:
     entry = git.objects.tree(git.objects.tree_of(commit)).get(issue)
     return git.objects.tree(entry.oid) if entry and entry.is_tree else {}
-
-
-def _name(issue_id: str) -> bytes:
-    return issue_id.encode("utf-8", "surrogateescape")
