@@ -6,7 +6,6 @@ identity | sync | select | worktree | run | finalize      for each issue, and ag
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 import time
@@ -16,9 +15,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-import msgspec
 from harness import lock
-from harness.config import Duration, seconds
+from harness.config import given_seconds, seconds
 from harness.errors import (
     EX_CONFIG,
     EX_DATAERR,
@@ -74,7 +72,7 @@ class Options:
             raise Usage("--once and --forever exclude each other")
         if jobs < 0:
             raise Usage("--jobs must be 1 or more")
-        pause = _length(interval or config.loop.interval)
+        pause = given_seconds("--interval", interval or config.loop.interval)
         return cls(
             once=once, forever=forever, interval_seconds=pause, jobs=jobs or config.loop.jobs, issue=issue
         )
@@ -303,13 +301,3 @@ class _Loop:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-def _length(text: str) -> float:
-    """Seconds of a number, or of a length of time as in config.toml."""
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        return float(text)
-    try:
-        return seconds(msgspec.convert(text, Duration))
-    except msgspec.ValidationError as error:
-        raise Usage(f"--interval {text!r} is no length of time", hint='like "300", "90s" or "5m"') from error

@@ -60,16 +60,23 @@ def release(config: Config, issue_id: str) -> str:
         gone = place.path.with_name(f".gone-{place.path.name}")
         workspace.remove_folder(gone)
         registered = place.registration()
-        if registered is None:
-            return f"{place.path} is no worktree" if place.path.exists() else ""
         if why := _why_kept(place, registered):
             return why
+        if registered is None:
+            return ""
         place.path.rename(gone)
         reached("worktree-set-aside")
         registering.unregister(registered)
         workspace.remove_folder(gone)
         place.space.index.unlink(missing_ok=True)
         return ""
+
+
+def why_kept(config: Config, issue_id: str) -> str:
+    """Why `release` would keep the worktree; "": it would go. The caller holds the issue's lock."""
+    with repositories.locked(config):
+        place = Place(config, issue_id)
+        return _why_kept(place, place.registration())
 
 
 def base_commit(place: Place, base: str) -> str:
@@ -241,7 +248,9 @@ def _left_over(place: Place, start: str) -> list[str]:
     return [*names, *place.space.untracked()][:MOST_LEFT_OVERS]
 
 
-def _why_kept(place: Place, registered: Registration) -> str:
+def _why_kept(place: Place, registered: Registration | None) -> str:
+    if registered is None:
+        return f"{place.path} is no worktree" if place.path.exists() else ""
     if registered.locked is not None:
         return f"it is locked: {registered.locked}"
     if not registered.is_there:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from harness.errors import BadConfig
+from harness.errors import BadConfig, Usage
 
 T = TypeVar("T")
 
@@ -26,6 +26,19 @@ Duration = Annotated[str, msgspec.Meta(pattern=f"^{_DURATION.pattern}$")]
 def seconds(duration: str) -> float:
     """Seconds of a `Duration`."""
     return sum(float(amount) * _SECONDS[unit] for amount, unit in _PART.findall(duration))
+
+
+def given_seconds(option: str, text: str) -> float:
+    """Seconds of a length of time on a command line; a bare number is seconds too.
+
+    Raises:
+        Usage: it is none; names the option.
+    """
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    if not _DURATION.fullmatch(text):
+        raise Usage(f"{option} {text!r} is no length of time", hint='like "300", "90s" or "5m"')
+    return seconds(text)
 
 
 def locate(given: str | None, environ: Mapping[str, str] = os.environ) -> Path:

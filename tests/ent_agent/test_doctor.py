@@ -156,7 +156,7 @@ def test_a_missing_program_is_named_with_the_line_that_installs_it(
 def test_a_git_that_is_too_old_is_a_problem(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(place / "bin/git", "#!/bin/sh\necho git version 2.30.2\n")
     monkeypatch.setenv("PATH", f"{place / 'bin'}:{os.environ['PATH']}")
-    assert "older than 2.36" in the(list(programs.needed()), "git", "problem").message
+    assert "older than 2.38" in the(list(programs.needed()), "git", "problem").message
 
 
 # ---- configuration and key

@@ -28,7 +28,7 @@ class Run(IssueStep):
         return self._print_prompts() if self.print_prompt else super().main()
 
     def work(self, record: Record, config: Config) -> Iterator[Record]:
-        from ent_agent import repositories, running, runs
+        from ent_agent import repositories, running, runs, stopping
         from ent_agent.claims import Claim
         from ent_agent.heartbeat import Heartbeat
 
@@ -42,7 +42,7 @@ class Run(IssueStep):
                 return
             claim = Claim.resume(config, repositories.control(config), current)
             heartbeat = Heartbeat(claim, config)
-            done = running.run(record, config, heartbeat.watch)
+            done = running.run(record, config, stopping.heeding(config, current.id, heartbeat.watch))
             if heartbeat.why:
                 say(f"{what}: stopped: {heartbeat.why}")
         yield done

@@ -14,8 +14,8 @@ from harness.errors import Failure
 from ent_agent.doctor.findings import Finding, of_failure, ok, problem
 
 OLDEST_PYTHON = (3, 11)
-OLDEST_GIT = (2, 36)
-"""`git cat-file --batch-command`, by which trackers are read."""
+OLDEST_GIT = (2, 38)
+"""`git merge-tree --write-tree`, by which unpublished commits are put on top of origin's."""
 
 PACKAGES = {"git": "git", "ssh": "openssh-client", "ssh-keygen": "openssh-client"}
 """Program to Debian package."""

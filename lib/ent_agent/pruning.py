@@ -1,0 +1,209 @@
+"""Remove what finished issues left, where it is certain that nothing is lost; say why the rest is kept.
+
+The proof is positive, and made anew under the issue's lock: origin says that the issue is
+finished or a person's, no run of it is open, no process is in its worktree, and origin has
+every commit and file of it. Only what git ignores goes unproven.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from harness import lock
+from harness.errors import BadData, Busy
+from harness.git import Git
+from harness.sweeping import marked
+
+from ent_agent import (
+    registrations,
+    repositories,
+    retention,
+    runs,
+    standing,
+    state,
+    upkeep,
+    workplace,
+    worktree,
+)
+from ent_agent.branches import KEPT
+from ent_agent.config import Config
+from ent_agent.repositories import REMOTE
+from ent_agent.retention import DAY_SECONDS, Removal, Rules
+from ent_agent.tracker.reader import Tracker
+
+
+def prune(config: Config, rules: Rules, *, dry_run: bool = False) -> Iterator[Removal]:
+    """Everything that can go, and what is kept; to be called after a sync.
+
+    Raises:
+        Busy: another process holds the repository.
+    """
+    yield from _Worktrees(config, dry_run).prune()
+    yield from retention.prune_runs(config, rules, dry_run=dry_run)
+    yield from _put_aside(config, rules, dry_run)
+    if not dry_run:
+        yield from upkeep.pack(config)
+
+
+@dataclass
+class _Worktrees:
+    """Worktrees and the local branches of the agent's issues."""
+
+    config: Config
+    dry_run: bool
+
+    def prune(self) -> Iterator[Removal]:
+        places = state.of(self.config)
+        if not places.work.is_dir():
+            return
+        ids = self._ids()
+        keys = {path.name for path in _folders(places.worktrees)}
+        keys |= {one.path.name for one in registrations.every(self.config)}
+        for key in sorted(keys):
+            yield self._worktree(key, ids.get(key, ""))
+        agents = repositories.work(self.config)
+        prefix = f"refs/heads/{self.config.id}/"
+        for ref, commit in agents.refs(prefix).items():
+            key = ref.removeprefix(prefix)
+            yield self._branch(ref, commit, ids.get(key, ""))
+
+    def _worktree(self, key: str, issue: str) -> Removal:
+        def end(reason: str, removed: bool = False) -> Removal:
+            path = state.of(self.config).worktrees / key
+            return Removal(kind="worktree", name=str(path), removed=removed, reason=reason)
+
+        finished, why = self._standing(issue)
+        if not finished:
+            return end(why)
+        try:
+            with lock.held(state.of(self.config).issue_lock(issue)):
+                if use := self._in_use(issue):
+                    return end(use)
+                if kept := worktree.why_kept(self.config, issue):
+                    return end(kept)
+                if self.dry_run:
+                    return end(why)
+                kept = worktree.release(self.config, issue)
+                return end(kept or why, removed=not kept)
+        except Busy:
+            return end("its issue is being worked")
+
+    def _branch(self, ref: str, commit: str, issue: str) -> Removal:
+        def end(reason: str, removed: bool = False) -> Removal:
+            return Removal(kind="branch", name=ref, removed=removed, reason=reason)
+
+        finished, why = self._standing(issue)
+        if not finished:
+            return end(why)
+        try:
+            with lock.held(state.of(self.config).issue_lock(issue)), repositories.locked(self.config):
+                if holder := registrations.holders(self.config).get(ref):
+                    return end(f"it is checked out at {holder.path}")
+                if not _is_on_origin(repositories.control(self.config), commit):
+                    return end("it has commits that origin does not have")
+                if self.dry_run:
+                    return end(why)
+                removed = repositories.work(self.config).update_ref(ref, None, commit)
+                return end(why if removed else "it moved just now", removed)
+        except Busy:
+            return end("its issue is being worked")
+
+    def _ids(self) -> dict[str, str]:
+        """`state.key` of every issue that is known here to its id."""
+        ids = [run.issue for run in runs.every(self.config)]
+        git = repositories.control(self.config)
+        if commit := git.resolve(f"{REMOTE}{self.config.issues_branch}"):
+            ids += [one.id for one in Tracker(git, commit).summaries()]
+        return {state.key(issue): issue for issue in ids}
+
+    def _standing(self, issue: str) -> tuple[bool, str]:
+        """Whether the issue is finished or not the agent's, and in which words."""
+        if not issue:
+            return False, "no issue is known by that name"
+        git = repositories.control(self.config)
+        commit = git.resolve(f"{REMOTE}{self.config.issues_branch}")
+        if commit is None:
+            return False, f"origin has no branch {self.config.issues_branch}"
+        if why := standing.not_ours(self.config, git, commit, issue):
+            return True, f"issue {issue} {why}"
+        try:
+            found = Tracker(git, commit).issue(issue)
+        except BadData as unreadable:
+            return False, unreadable.message
+        return False, f"issue {issue} is {found.state}, and the agent's"
+
+    def _in_use(self, issue: str) -> str:
+        """Which run or process still needs the worktree; "": none."""
+        of_issue = [run for run in runs.every(self.config) if run.issue == issue]
+        for run in of_issue:
+            if run.phase != "finalized":
+                return f"run {run.id} was not finished"
+        inside = _processes_in(state.of(self.config).worktree(issue))
+        inside += [process.pid for run in of_issue[-1:] for process in marked(run.id)]
+        return f"a process is at work there (pid {inside[0]})" if inside else ""
+
+
+def _put_aside(config: Config, rules: Rules, dry_run: bool) -> Iterator[Removal]:
+    """Refs under refs/ent-agent/kept/ and folders in quarantine: told, and removed only when that is asked for."""
+    git = repositories.control(config)
+    places = state.of(config)
+    for ref in git.refs(KEPT) if git.git_dir.is_dir() else ():
+        old = _is_older(_age_of_ref(git, ref), rules)
+        if old and not dry_run:
+            with repositories.locked(config):
+                git.update_ref(ref, None)
+        yield Removal(kind="kept_ref", name=ref, removed=old and not dry_run, reason=_aside_reason(old))
+    for folder in _folders(places.quarantine):
+        old = _is_older(time.time() - folder.lstat().st_ctime, rules)
+        if old and not dry_run:
+            workplace.remove(folder)
+        yield Removal(
+            kind="quarantine", name=str(folder), removed=old and not dry_run, reason=_aside_reason(old)
+        )
+
+
+def _aside_reason(old: bool) -> str:
+    return "older than --kept-older-than" if old else "put aside for a person to look through"
+
+
+def _is_older(age_seconds: float, rules: Rules) -> bool:
+    return rules.kept_days is not None and age_seconds > rules.kept_days * DAY_SECONDS
+
+
+def _age_of_ref(git: Git, ref: str) -> float:
+    """Seconds since the ref was made: its file says so, else its commit, which cannot be younger."""
+    now = time.time()
+    loose = git.git_dir / ref
+    if loose.is_file():
+        return now - loose.stat().st_mtime
+    packed = git.git_dir / "packed-refs"
+    committed = float(git.text("show", "-s", "--format=%ct", ref))
+    return now - max(committed, packed.stat().st_ctime if packed.exists() else 0.0)
+
+
+def _is_on_origin(git: Git, commit: str) -> bool:
+    if git.resolve(f"{commit}^{{commit}}") is None:
+        return False
+    return not git.text("rev-list", "--max-count=1", commit, "--not", "--remotes=origin")
+
+
+def _processes_in(folder: Path) -> list[int]:
+    """Processes whose current folder is in `folder`."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if Path(process.cwd()).is_relative_to(folder):
+                found.append(process.pid)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def _folders(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
