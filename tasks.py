@@ -161,8 +161,9 @@ def python(ctx: Context, *words: str) -> None:
     """Run our Python as a person would, and end as it does."""
     command = shlex.join([sys.executable, *words])
     done = ctx.run(command, pty=bool(sys.stdout and sys.stdout.isatty()), in_stream=False, warn=True)
-    if done is None or done.exited:
-        raise Exit(code=done.exited if done else 70)
+    assert done is not None  # only where nothing is run (--dry)
+    if not done.ok:
+        raise Exit(code=done.exited)
 
 
 @contextmanager

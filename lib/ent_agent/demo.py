@@ -24,6 +24,15 @@ from ent_agent.tracker.reader import open_tracker
 MARKER = ".ent-agent-demo"
 LOOP_SECONDS = 600.0
 
+ASKING = Issue(
+    id="9" * 32,
+    description="Which colour has the banner?\n\nThe demo agent is to ask that.\n\nDemo: stuck\n",
+    author=str(sample.ALICE),
+    assignee="Robo",
+    creation_time="2026-01-09T09:00:00+00:00",
+)
+"""An issue on which the agent gets stuck, beside those of the sample repository."""
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -41,7 +50,7 @@ def run(folder: Path, root: Path) -> int:
         Usage: the folder holds something else.
     """
     _clear(folder)
-    origin = sample.make(folder / "origin.git")
+    origin = sample.make(folder / "origin.git", (*sample.ISSUES, ASKING))
     config = folder / "config.toml"
     config.write_text(_config(origin), encoding="utf-8")
     before = look(origin)

@@ -36,7 +36,7 @@ def _issue(number: int, description: str, **more: object) -> Issue:
 
 
 ISSUES: tuple[Issue, ...] = (
-    _issue(1, "Greet in Welsh\n\nAdd a file with the Welsh greeting.\n", state="new", assignee="Robo"),
+    _issue(1, "Greet in Welsh\n\nAdd the Welsh greeting to greetings.md.\n", state="new", assignee="Robo"),
     _issue(
         2,
         "Say goodbye too\n\nOnce there is a Welsh greeting.",
