@@ -99,6 +99,7 @@ class Supervisor:
         self._end_everything()
         self._drain()
         self._note_status(os.waitpid(self.pid, 0)[1])
+        self._reap_orphans()
         self.report.duration_seconds = time.monotonic() - self.started
         return self.report
 
@@ -249,6 +250,11 @@ class Supervisor:
         for spool in self.spools.values():
             spool.close()
             self.report.error = self.report.error or spool.problem
+
+    def _reap_orphans(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
 
     def _note_status(self, status: int) -> None:
         code = os.waitstatus_to_exitcode(status)
