@@ -11,7 +11,7 @@ from harness.clock import timestamp
 from harness.diagnostics import say
 from harness.git import Git
 
-from ent_agent import origin, published, repositories, state
+from ent_agent import claims, observation, origin, published, repositories, state
 from ent_agent.config import Config
 from ent_agent.records import Record, RepositorySection
 from ent_agent.repositories import REMOTE
@@ -39,6 +39,7 @@ def sync(record: Record, config: Config) -> Record:
         published.remember(git, config)
         _fetch(git, config)
         published.remember(git, config)
+        observation.observe(config, git)
         issues_head = _level(git, config)
         default = default or _guessed_default(git, config)
         head = git.resolve(f"{REMOTE}{default}") or "" if default else ""
@@ -54,6 +55,8 @@ def sync(record: Record, config: Config) -> Record:
         )
         atomic.write_json(_path(config), record.repository)
         _tidy(git)
+    for key in claims.sweep(config, git):
+        say(f"a claim that nobody needs any more is ended: {key}")
     return record
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ent_agent import claims, observation, pushing, runs, state
+from ent_agent import claims, observation, pushing, runs, selection, state, syncing
 from ent_agent.claim_value import ClaimValue
 from ent_agent.claims import ClaimLost
 from ent_agent.pushing import Update
+from ent_agent.records import Record
 from ent_agent.sample import ALICE, DATA
 from harness import clock
 from harness.clock import Moment
@@ -402,3 +403,31 @@ def test_nothing_outside_our_own_names_is_ever_pushed(sample: Sample, here: Host
     for ref in ("refs/heads/main", "refs/heads/robot/1", "refs/tags/v1", "refs/ent-agent/other"):
         with pytest.raises(AssertionError, match="not ours to push"):
             pushing.push(here.config, here.git, [Update(ref, None)])
+
+
+def test_a_sync_looks_at_claims_so_that_a_dead_hosts_issue_comes_round(
+    here: Host, elsewhere: Host, pass_time: Callable[..., None]
+) -> None:
+    def passed_over() -> str | None:
+        with elsewhere.acting():
+            record = syncing.sync(Record(), elsewhere.config)
+            (one,) = selection.select(record, elsewhere.config, everything=True, issue=WELSH)
+        return one.skipped
+
+    here.take(WELSH)
+    assert "is in work on" in (passed_over() or "")
+    pass_time(901)
+    assert passed_over() is None
+
+
+def test_a_sync_ends_the_claim_of_a_finished_issue(
+    sample: Sample, here: Host, elsewhere: Host, pass_time: Callable[..., None]
+) -> None:
+    here.take(WELSH)
+    sample.change({f"{WELSH}/state": b"done"})
+    for passed_seconds in (0, 1000, 900):
+        pass_time(passed_seconds)
+        assert claim_refs(sample)
+        with elsewhere.acting():
+            syncing.sync(Record(), elsewhere.config)
+    assert not claim_refs(sample)
