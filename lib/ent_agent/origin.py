@@ -29,7 +29,7 @@ ANSWER_TIMEOUT_SECONDS = 120.0
 _LOCKED = r"cannot lock ref|[Uu]nable to create '.*\.lock'|unable to update local ref"
 _NO_SSH = r"ssh: (?:command )?not found|cannot run ssh"
 _HOST_KEY = r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed|REVOKED HOST KEY"
-_OFFENDING = r"Offending .*key in (.+):(\d+)"
+_CHANGED_HOST = r"Host key for (\S+) has changed"
 _OWNERSHIP = r"dubious ownership"
 _DENIED = (
     r"Permission denied \(|Permission denied, please|Too many authentication failures|Authentication failed"
@@ -130,13 +130,11 @@ def _telling_line(said: str) -> str:
 
 
 def _host_hint(said: str, config: Config) -> str:
-    offending = re.search(_OFFENDING, said)
-    known = offending[1] if offending else str(identity.known_hosts(config))
-    line = f", line {offending[2]}" if offending else ""
-    return (
-        "ask who runs the host whether its key was changed; if so, take the old one out of "
-        f"{shlex.quote(known)}{line}, and the new one is taken at the next try"
-    )
+    known = shlex.quote(str(identity.known_hosts(config)))
+    changed = re.search(_CHANGED_HOST, said)
+    if changed is None:
+        return f"look at the host's key in {known}"
+    return f"ask who runs the host whether its key was changed; if so: ssh-keygen -R {shlex.quote(changed[1])} -f {known}"
 
 
 def _key_hint(config: Config) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -9,10 +10,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from ent_agent import identity
+from ent_agent import identity, origin
 from ent_agent.config import Config
 from harness import git as git_
-from harness.errors import BadConfig
+from harness.errors import BadConfig, TryLater
 from harness.git import Git, GitFailed
 
 from tests.support.sample import Sample, configuration
@@ -59,17 +60,21 @@ def test_first_contact_is_accepted_once_and_remembered_beside_the_key(client: Gi
     assert identity.known_hosts(config).read_text() == known
 
 
-def test_a_changed_host_key_is_refused(client: Git, config: Config, server: SshServer) -> None:
+def test_a_changed_host_key_is_refused_until_a_person_runs_the_command_of_the_hint(
+    client: Git, config: Config, server: SshServer
+) -> None:
     client.run("ls-remote", "origin")
     known = identity.known_hosts(config).read_text()
     server.stop()
     server.new_host_key()
     server.start()
-    with pytest.raises(GitFailed) as refused:
-        client.run("ls-remote", "origin")
-    assert "REMOTE HOST IDENTIFICATION HAS CHANGED" in refused.value.finished.error_text
-    assert refused.value.exit_code == 75
+    with pytest.raises(TryLater) as refused:
+        origin.ask(client, config, "ls-remote", "origin")
+    assert (refused.value.code, refused.value.exit_code) == ("host_key_changed", 75)
     assert identity.known_hosts(config).read_text() == known
+    command = refused.value.hint.split("if so: ")[1]
+    subprocess.run(shlex.split(command), check=True, timeout=30)
+    origin.ask(client, config, "ls-remote", "origin")
 
 
 def test_the_users_own_ssh_configuration_and_agent_take_no_part(
@@ -94,10 +99,10 @@ def test_a_refused_key_works_as_soon_as_it_is_registered(
 ) -> None:
     key = identity.ensure(config)
     client = repository(place, config)
-    with pytest.raises(GitFailed) as refused:
-        client.run("ls-remote", "origin")
-    assert "Permission denied (publickey" in refused.value.finished.error_text
-    assert refused.value.exit_code == 75
+    with pytest.raises(TryLater) as refused:
+        origin.ask(client, config, "ls-remote", "origin")
+    assert (refused.value.code, refused.value.exit_code) == ("permission_denied", 75)
+    assert "id_ed25519.pub" in refused.value.hint
     server.authorize(key.public_key)
     assert "refs/heads/main" in client.text("ls-remote", "origin")
 
@@ -133,8 +138,9 @@ def test_a_server_that_never_greets_is_given_up(
         config = configuration(place, f"ssh://127.0.0.1:{mute.port}{sample.origin}")
         identity.ensure(config)
         started = time.monotonic()
-        with pytest.raises(GitFailed):
-            repository(place, config).run("ls-remote", "origin")
+        with pytest.raises(TryLater) as given_up:
+            origin.ask(repository(place, config), config, "ls-remote", "origin")
+        assert given_up.value.code == "git_unreachable"
         assert time.monotonic() - started < 10
     finally:
         mute.close()
