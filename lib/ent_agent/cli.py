@@ -99,6 +99,10 @@ class Step(Command):
 
         return beginning.records(config, self.needs)
 
+    def source(self, config: Config) -> Iterator[Record]:
+        """The records that come in, or those made when none do."""
+        return read_records() if has_records() else self.beginning(config)
+
     def taken_up(self, record: Record, config: Config) -> Record | None:
         """The record as this step takes it; None: not meant for this call, to be passed through."""
         return record
@@ -106,8 +110,7 @@ class Step(Command):
     def main(self) -> int:
         config = self.load_config()
         exit_code = 0
-        source = read_records() if has_records() else self.beginning(config)
-        for record in source:
+        for record in self.source(config):
             exit_code = self._one(record, config) or exit_code
         return exit_code
 

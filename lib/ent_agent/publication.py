@@ -56,8 +56,10 @@ class Parcel:
     """Publish although the issue is not the agent's any more: a person asked for it."""
 
 
-def publish(claim: Claim, parcel: Parcel) -> Ending:
+def publish(claim: Claim, parcel: Parcel, *, just_looked: bool = False) -> Ending:
     """Bring the parcel to origin and end the claim; repeatable after kill -9 at any point.
+
+    `just_looked`: origin was fetched a moment ago.
 
     Raises:
         ClaimLost: another has the issue; nothing was published.
@@ -65,8 +67,9 @@ def publish(claim: Claim, parcel: Parcel) -> Ending:
     """
     config, git = claim.config, claim.git
     refusals: list[tuple[str | None, str | None]] = []
-    for _ in _rounds():
-        claims.look(config, git)
+    for number in _rounds():
+        if number or not just_looked:
+            claims.look(config, git)
         over = reached_origin(config, git, claim.run, parcel.branch)
         if over:
             _end(claim)

@@ -1,0 +1,349 @@
+"""Say what came of a run, save all of it, and hand the issue back.
+
+The order of effects, each of them repeatable: what the agent committed and left is saved
+here; the verdict is written down; branch, tracker, hand-back and end of the claim go to
+origin in one push; the attempt is settled; the worktree is brought to its branch's end.
+So kill -9 anywhere loses nothing, and the next call comes to the same end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+from harness import sweeping
+from harness.diagnostics import say
+from harness.effects import reached
+from harness.errors import BadData, NotLoggedIn, TryLater
+from harness.git import Git
+from harness.redaction import Redactor
+
+from ent_agent import (
+    attempts,
+    claims,
+    homecoming,
+    notices,
+    publication,
+    repositories,
+    runs,
+    saving,
+    secrecy,
+    settling,
+    standing,
+    state,
+)
+from ent_agent.claims import Claim, ClaimLost
+from ent_agent.config import Config
+from ent_agent.leftovers import Rules
+from ent_agent.outcome import FINISHED, Facts, Verdict, judge
+from ent_agent.publication import Parcel
+from ent_agent.records import Record, ResultSection, derive
+from ent_agent.reporting import Reporter
+from ent_agent.runs import Ending, Run
+from ent_agent.saving import Saved
+
+
+def finalize(record: Record, config: Config, allow: Iterable[str] = ()) -> Record:
+    """Finish the run that a record tells of; adds `result`. The caller holds the issue's lock.
+
+    A record without a claim has nothing to finish, and is given back as it is. `allow`:
+    paths that a person lets be committed and pushed; with them a finished run that
+    withheld files goes on.
+
+    Raises:
+        TryLater: origin gave no answer; all is saved here, and the next call goes on. Or
+            the agent's quota is used up (`agent_quota`); the record has its result then.
+        NotLoggedIn: the agent CLI wants a person to log in; the record has its result then.
+        BadData: there is no such run here, or files are withheld that were not allowed.
+    """
+    if record.claim is None:
+        return record
+    run = runs.load(config, record.claim.run)
+    allowed = frozenset(allow)
+    if run.phase == "finalized" and not (allowed and run.withheld):
+        return derive(record, result=runs.record(run).result)
+    finishing = _Finalization(config, repositories.control(config), run, record, allowed)
+    try:
+        return finishing.work()
+    finally:  # a failure is reported with the record that came in
+        record.run, record.result = finishing.record.run, finishing.record.result
+
+
+def pending(config: Config) -> Iterator[Record]:
+    """The records of dead runs that are to be finalized, oldest first.
+
+    A run whose agent was never started has left nothing: the next start takes it up, and
+    its claim with it. Where its issue is not the agent's any more, it ends here.
+    """
+    for run in runs.pending(config):
+        record = runs.record(run)
+        if run.phase in ("claiming", "claimed"):
+            _let_go(config, run)
+        elif record.claim and record.worktree and record.issue:
+            yield record
+
+
+def withholding(config: Config, issue: str) -> Record:
+    """The record of an issue's last run, which withheld files. `issue`: an id or a unique prefix.
+
+    Raises:
+        BadData: there is none.
+    """
+    found = [run for run in runs.every(config) if run.issue.startswith(issue)]
+    if len({run.issue for run in found}) > 1:
+        raise BadData(f"{issue} is the beginning of several issues: {', '.join(run.issue for run in found)}")
+    if not found or not found[-1].withheld:
+        raise BadData(f"no run of issue {issue} withheld anything", hint="`ent-agent-status` shows what did")
+    return runs.record(found[-1])
+
+
+@dataclass
+class _Finalization:
+    config: Config
+    git: Git
+    run: Run
+    record: Record
+    allowed: frozenset[str]
+
+    def work(self) -> Record:
+        if self.run.phase == "running":
+            sweeping.sweep(self.run.id)
+        if self.run.phase == "ran" and self.record.run is None:
+            self.record = derive(self.record, run=runs.record(self.run).run)
+        goes_on = self.run.phase == "finalized"
+        saved = self._save()
+        if goes_on:
+            return self._go_on(saved)
+        ending = self._publish(saved)
+        self._settle_attempt(ending)
+        reached("attempt-settled")
+        self._settle_worktree(saved, ending)
+        reached("worktree-settled")
+        return self._end(ending)
+
+    # ---- here
+
+    def _save(self) -> Saved | None:
+        """What the run left, in control.git; None: there is no worktree."""
+        if not self.run.saved_at:
+            runs.update(self.config, self.run, saved_at=int(time.time()))
+        if self.record.worktree is None:
+            return None
+        return saving.save(self.config, self.git, self.run, self.record, self._rules)
+
+    @property
+    def _rules(self) -> Rules:
+        return Rules(
+            max_file_bytes=self.config.limits.max_file_bytes, redactor=self._redactor, allowed=self.allowed
+        )
+
+    @property
+    def _redactor(self) -> Redactor:
+        return secrecy.redactor(self.config)
+
+    def _verdict(self, saved: Saved | None) -> Verdict:
+        """What came of it: as it was decided before a kill, else decided now."""
+        if self.run.verdict is None:
+            verdict = self._judged(saved)
+            verdict = msgspec.structs.replace(verdict, reason=self._redactor.redact(verdict.reason))
+            runs.update(self.config, self.run, verdict=verdict)
+            reached("verdict-recorded")
+        assert self.run.verdict
+        return self.run.verdict
+
+    def _judged(self, saved: Saved | None) -> Verdict:
+        ran = self.record.run
+        if self.run.phase == "running":
+            return Verdict("cancelled", "the run was killed; what it left is saved")
+        if self.run.phase != "ran" or ran is None or saved is None:
+            why = f": {self.record.error.message}" if self.record.error else ""
+            return Verdict("failed", f"the agent was not started{why}")
+        data = self.git.resolve(f"{repositories.REMOTE}{self.config.issues_branch}")
+        line = saved.line
+        return judge(
+            Facts(
+                ended_by=ran.ended_by,
+                exit_code=ran.exit_code,
+                signal=ran.signal,
+                reported=ran.reported,
+                commits=saved.commits,
+                left_overs=saved.left_overs,
+                statement=saved.statement,
+                handed_over=bool(
+                    line
+                    and line.changed_assignee
+                    and line.assignee
+                    and not self.config.is_agent(line.assignee)
+                ),
+                not_ours=standing.not_ours(self.config, self.git, data, self.run.issue),
+            )
+        )
+
+    # ---- on origin
+
+    def _publish(self, saved: Saved | None) -> Ending:
+        """The end of the run on origin; for a lost claim one that published nothing."""
+        try:
+            claim = self._claim(saved)
+            if claim is None:
+                assert self.run.endings
+                return self.run.endings[-1]
+            verdict = self._verdict(saved)
+            if saved is None:
+                claim.release()
+                return Ending()
+            return publication.publish(claim, self._parcel(saved, verdict), just_looked=True)
+        except ClaimLost as lost:
+            return self._lost(saved, lost)
+
+    def _claim(self, saved: Saved | None) -> Claim | None:
+        """The run's claim, swapped; None: an earlier call published the run's end already."""
+        try:
+            claim = Claim.resume(self.config, self.git, self.run)
+            claims.look(self.config, self.git)
+            reached("claim-resumed")
+            return claim
+        except ClaimLost:
+            claims.look(self.config, self.git)
+            assert self.record.worktree or saved is None
+            branch = self.record.worktree.branch if self.record.worktree else ""
+            over = publication.reached_origin(self.config, self.git, self.run, branch)
+            if over is None:
+                raise
+            runs.update(self.config, self.run, endings=[*self.run.endings, over])
+            return None
+
+    def _parcel(self, saved: Saved, verdict: Verdict, *, whosever: bool = False) -> Parcel:
+        assert self.record.worktree
+        worktree = self.record.worktree
+        reporter = Reporter(self.config, self.git, self.record, saved, verdict, self._redactor)
+        return Parcel(
+            line=saved.line.commit if saved.line else self.run.tracker_line or self.run.tracker_start,
+            branch=worktree.branch,
+            base=self.git.resolve(f"{repositories.REMOTE}{worktree.base}") or worktree.start,
+            work=saved.work if saved.may_be_pushed else None,
+            plan=reporter.plan,
+            whosever=whosever,
+        )
+
+    def _lost(self, saved: Saved | None, lost: ClaimLost) -> Ending:
+        """Publish nothing, and keep all of it by name."""
+        say(lost.message)
+        runs.update(self.config, self.run, verdict=Verdict("cancelled", lost.message))
+        if saved:
+            tracker = {"tracker": saved.line.agent_tip} if saved.line else {}
+            homecoming.keep(self.config, self.git, self.run, {"work": saved.work, **tracker})
+        return Ending(not_ours=lost.message)
+
+    # ---- afterwards
+
+    def _settle_attempt(self, ending: Ending) -> None:
+        verdict, issue = self.run.verdict, self.run.issue
+        assert verdict
+        if ending.not_ours and verdict.outcome != "cancelled":
+            verdict = Verdict("cancelled", f"the issue {ending.not_ours}")
+            runs.update(self.config, self.run, verdict=verdict)
+        if self.record.run and self.record.run.usage.cost_usd is not None:
+            attempts.record_cost(self.config, self.run.id, self.record.run.usage.cost_usd)
+        if verdict.outcome in FINISHED:
+            attempts.record_success(self.config, issue, self.run.id)
+        elif verdict.counts:
+            attempts.record_failure(self.config, issue, self.run.id, time.time())
+        else:
+            attempts.give_back(self.config, issue, self.run.id)
+
+    def _settle_worktree(self, saved: Saved | None, ending: Ending) -> None:
+        if saved and saved.home.registration and self.record.worktree:
+            spare = state.of(self.config).run(self.run.id) / "replaced.git"
+            settling.settle(
+                self.config,
+                self.git,
+                self.record.worktree,
+                saved.home.registration,
+                ending.tip or saved.work,
+                saved.index,
+                spare,
+            )
+
+    def _end(self, ending: Ending) -> Record:
+        """Write the result down, say what a person must know of, and raise what stops the agent."""
+        verdict = self.run.verdict
+        assert verdict
+        self.record.result = ResultSection(
+            outcome=verdict.outcome,
+            reason=verdict.reason,
+            commits=ending.commits,
+            pushed=bool(ending.tip and (ending.work or ending.commits or ending.handed_back)),
+            handed_to=ending.handed_to,
+            comment=ending.comment,
+        )
+        failure = self._stop_of_the_agent(verdict)
+        notice = {"auth": "login_needed", "quota": "quota"}.get(verdict.outcome, "")
+        runs.update(
+            self.config,
+            self.run,
+            self.record,
+            phase="finalized",
+            notice=notice or ("handed_over" if ending.handed_back else ""),
+        )
+        reached("finalized")
+        notices.send(self.config, self.run, self.record)
+        if failure:
+            raise failure
+        return self.record
+
+    def _stop_of_the_agent(self, verdict: Verdict) -> TryLater | NotLoggedIn | None:
+        """What keeps the agent from being started at all, noted for the next starts."""
+        ran = self.record.run
+        if verdict.outcome == "quota":
+            until = attempts.pause_agent(self.config, "quota", time.time(), ran.resume_at if ran else "")
+            return TryLater(
+                verdict.reason,
+                hint="the issue stays as it is, and is taken up again by itself",
+                code="agent_quota",
+                resume_at=until,
+            )
+        if verdict.outcome == "auth":
+            attempts.pause_agent(self.config, "auth", time.time())
+            return NotLoggedIn(
+                verdict.reason, hint="log in once by hand, with the agent's own command and agent_config_dir"
+            )
+        return None
+
+    # ---- after a person allowed what was withheld
+
+    def _go_on(self, saved: Saved | None) -> Record:
+        """Push what was withheld, and hand over to the reviewer.
+
+        Raises:
+            BadData: something is withheld still; names it.
+        """
+        if saved is None or saved.withheld:
+            names = ", ".join(f"{one.path} ({one.rule})" for one in saved.withheld) if saved else "everything"
+            raise BadData(
+                f"withheld still: {names}", hint="name each with --allow, or remove it from the worktree"
+            )
+        verdict = self.run.verdict or Verdict("completed", "a person let it pass")
+        runs.update(self.config, self.run, claim_ref="")
+        claim = Claim(self.config, self.git, self.run)
+        ending = publication.publish(claim, self._parcel(saved, verdict, whosever=True))
+        self._settle_worktree(saved, ending)
+        return self._end(ending)
+
+
+def _let_go(config: Config, run: Run) -> None:
+    """End a run that never started its agent, when nobody will take it up."""
+    git = repositories.control(config)
+    data = git.resolve(f"{repositories.REMOTE}{config.issues_branch}")
+    if not standing.not_ours(config, git, data, run.issue):
+        return
+    try:
+        Claim.resume(config, git, run).release()
+    except ClaimLost:
+        pass
+    except TryLater as failure:
+        say(f"the claim on issue {run.issue} stays until it expires: {failure.message}")
+    attempts.give_back(config, run.issue, run.id)
+    runs.update(config, run, phase="finalized")

@@ -1,0 +1,133 @@
+"""Everything that a run left, saved in control.git before anything else happens: no network is needed."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.diagnostics import say
+from harness.effects import reached
+from harness.errors import BadData
+from harness.git import Git, GitFailed
+
+from ent_agent import homecoming, outgoing, repositories, runs, state, tracker_line
+from ent_agent.config import Config
+from ent_agent.homecoming import Homecoming
+from ent_agent.leftovers import Rules, gather
+from ent_agent.outcome import Statement
+from ent_agent.records import Record, WorktreeSection
+from ent_agent.runs import Run, Withheld
+from ent_agent.tracker_line import TrackerLine
+
+LONGEST_SUBJECT = 200
+
+_STATEMENT = re.compile(r"[\s*_#>`]*(done|stuck)[*_`]*\s*:", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What there is of a run, as commits of control.git."""
+
+    work: str
+    """The branch's end: the agent's commits, and its left-overs."""
+    commits: int
+    """The agent's own, in this run."""
+    left_overs: bool
+    line: TrackerLine | None
+    """None: the agent's tracker changes cannot be read, or there was no agent."""
+    statement: Statement
+    withheld: tuple[Withheld, ...]
+    may_be_pushed: bool
+    """No commit holds what must not be published."""
+    kept: tuple[str, ...]
+    """Refs that hold what the branch cannot take."""
+    kept_why: str
+    home: Homecoming
+    index: Path
+
+
+def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Saved:
+    """Commit what the worktree holds, fetch what was committed, keep what has no place. Repeatable.
+
+    Raises:
+        GitFailed: git refuses the agent's objects, or cannot read the worktree.
+    """
+    assert record.worktree
+    line = _line(config, git, run)
+    statement = stated(line, record.run.message if record.run else "")
+    home = homecoming.bring(config, git, run, record.worktree, run.saved_at)
+    reached("commits-brought-home")
+    index = state.of(config).run(run.id) / "index"
+    left = gather(git, Path(record.worktree.path), home.head, index, rules)
+    work, kept = home.tip, dict(home.kept)
+    if left.tree != git.objects.tree_of(home.head):
+        message = subject(record, done=statement == "done")
+        commit = git.objects.write_commit(
+            left.tree,
+            [home.head],
+            f"{message}\n\nIssue: {run.issue}",
+            timestamp=run.saved_at,
+            sign=config.sign_commits,
+        )
+        if home.halfway or home.head != home.tip:
+            kept["left-overs"] = commit
+        else:
+            work = commit
+    _hold(config, git, run, work, kept)
+    reached("left-overs-committed")
+    objections = outgoing.look_through(git, work, record.worktree.branch, rules)
+    withheld = tuple(dict.fromkeys((*left.withheld, *objections)))
+    runs.update(config, run, withheld=list(withheld))
+    return Saved(
+        work=work,
+        commits=_own_commits(git, record.worktree, home.tip),
+        left_overs=bool(left.paths),
+        line=line,
+        statement=statement,
+        withheld=withheld,
+        may_be_pushed=not objections,
+        kept=tuple(run.kept_ref(name) for name in kept),
+        kept_why=home.why,
+        home=home,
+        index=index,
+    )
+
+
+def stated(line: TrackerLine | None, last_words: str) -> Statement:
+    """What the agent said of its work: in its newest comment that says so, else in its last words."""
+    comments = line.comments if line else ()
+    for text in (*(comment.description for comment in reversed(comments)), last_words):
+        match = _STATEMENT.match(text)
+        if match:
+            return "done" if match[1].lower() == "done" else "stuck"
+    return "other" if comments else ""
+
+
+def subject(record: Record, *, done: bool) -> str:
+    """The subject of a commit of left-overs: the issue's title, never the agent's chat."""
+    title = record.issue.title if record.issue else ""
+    plain = "".join(c for c in title if not unicodedata.category(c).startswith("C")).strip()
+    words = plain[:LONGEST_SUBJECT] or f"Work on issue {record.issue.id if record.issue else ''}"
+    return words if done else f"WIP: {words}"
+
+
+def _line(config: Config, git: Git, run: Run) -> TrackerLine | None:
+    if not run.tracker_start:
+        return None
+    try:
+        return tracker_line.advance(config, git, run)
+    except (GitFailed, BadData) as failure:
+        say(f"issue {run.issue}: what the agent wrote to the tracker cannot be taken: {failure.message}")
+        return None
+
+
+def _hold(config: Config, git: Git, run: Run, work: str, kept: dict[str, str]) -> None:
+    with repositories.locked(config):
+        git.update_ref(run.agents_ref("work"), work)
+    homecoming.keep(config, git, run, kept)
+
+
+def _own_commits(git: Git, worktree: WorktreeSection, tip: str) -> int:
+    return int(git.text("rev-list", "--count", tip, "--not", worktree.start, "--remotes=origin"))
