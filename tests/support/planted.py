@@ -117,12 +117,12 @@ class Trap:
 	event = reference-transaction
 	event = post-checkout
 [remote "origin"]
-	url = "ext::{self.spring} %S"
+	url = "ssh://nowhere.invalid/planted"
 	promisor = true
 	partialCloneFilter = blob:none
 	uploadpack = {run}
 	receivepack = {run}
-[url "ext::{self.spring} "]
+[url "ssh://nowhere.invalid/"]
 	insteadOf = /
 [extensions]
 	partialClone = origin
