@@ -193,7 +193,7 @@ def test_the_trap_is_one(synced: Config, trap: Trap) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
     process.run(["git", "-C", work, "update-ref", "refs/heads/bait", "refs/remotes/origin/main"], env=env)
     assert "reference-transaction" in trap.sprung
-    process.run(["git", "-C", work, "ls-remote", "origin"], env=env)
+    process.run(["git", "-C", work, "ls-remote", "origin"], env=env, timeout_seconds=2)
     assert "spring.sh" in trap.sprung
 
 
