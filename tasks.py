@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from invoke.exceptions import Exit
 from invoke.tasks import task
 
 ROOT = Path(__file__).resolve().parent
-sys.path.insert(0, str(ROOT / "lib"))
+sys.path[:0] = [str(ROOT / "lib"), str(ROOT)]
 
 
 @task
@@ -124,6 +125,35 @@ def status(ctx: Context, config: str = "") -> None:
     python(ctx, str(ROOT / "bin/ent-agent-status"), *(["--config", config] if config else []))
 
 
+@task(
+    help={
+        "for": 'how long, like "2h"; without it until `invoke resume`',
+        "reason": "shown with it",
+        "config": "config.toml",
+    }
+)
+def pause(ctx: Context, for_: str = "", reason: str = "", config: str = "") -> None:
+    """Begin no new work; what is being worked goes on to its end."""
+    from ent_agent import config as configuration
+    from ent_agent import pausing
+    from harness.config import given_seconds
+
+    with failures_said():
+        length = given_seconds("--for", for_) if for_ else None
+        print(pausing.pause(configuration.load(config or None), length, reason))
+
+
+@task(help={"config": "config.toml"})
+def resume(ctx: Context, config: str = "") -> None:
+    """End a pause: new work is begun again."""
+    from ent_agent import config as configuration
+    from ent_agent import pausing
+
+    with failures_said():
+        was = pausing.resume(configuration.load(config or None))
+    print("work goes on" if was else "there was no pause")
+
+
 @task(help={"minutes": "how often", "config": "config.toml"})
 def cron(ctx: Context, minutes: int = 5, config: str = "") -> None:
     """Print a crontab line, and a systemd unit with its timer."""
@@ -138,7 +168,18 @@ def cron(ctx: Context, minutes: int = 5, config: str = "") -> None:
 def test(ctx: Context, only: str = "tests") -> None:
     """Run all tests, pytest and bats."""
     with ctx.cd(str(ROOT)):
-        python(ctx, "-m", "pytest", "-n", "2", *shlex.split(only))
+        python(ctx, "-m", "pytest", "-n", "2", "-m", "not agents", *shlex.split(only))
+
+
+@task(help={"folder": "where the CLIs are installed, else ./.agents below the checkout"})
+def test_agents(ctx: Context, folder: str = "") -> None:
+    """Try the real agent CLIs (hermes from PyPI, codex and claude from npm) with a scripted model."""
+    from tests.support import agent_clis
+
+    paths = agent_clis.install(Path(folder or ROOT / ".agents").absolute())
+    os.environ["PATH"] = os.pathsep.join([*map(str, paths), os.environ["PATH"]])
+    with ctx.cd(str(ROOT)):
+        python(ctx, "-m", "pytest", "-m", "agents", "-rs", "tests")
 
 
 @task
