@@ -40,7 +40,7 @@ _DENIED = (
 _NOT_THERE = (
     r"does not appear to be a git repository|[Rr]epository .*not found|not found: did you run|Could not find repository"
     r"|repository '.*' does not exist|Cannot find repository|project you were looking for could not be found"
-    r"|Unable to find remote helper|transport '.*' not allowed|error: 404\b"
+    r"|Unable to find remote helper|is not a git command|transport '.*' not allowed|error: 404\b"
 )
 _FULL = r"No space left on device|[Dd]isk quota exceeded"
 _NO_LINE = (
