@@ -25,10 +25,11 @@ from harness.errors import (
     EX_TEMPFAIL,
     EX_UNAVAILABLE,
     Busy,
+    Failure,
     Usage,
 )
 
-from ent_agent import state, telling
+from ent_agent import selection, state, telling
 from ent_agent.config import Config
 from ent_agent.pipeline import Ran, Steps
 from ent_agent.progress import Progress
@@ -138,6 +139,7 @@ class _Loop:
     steps: Steps
     _stops: int = 0
     _passed_over: dict[str, str] = field(default_factory=dict)
+    _stop_said: str = ""
 
     # ---- until nothing is left
 
@@ -145,6 +147,7 @@ class _Loop:
         retries = 0
         while True:
             current = self.one_pass()
+            self._tidy(current)
             if self._stops:
                 self.progress.say("stopped", "stopped, as told; what was begun is kept")
                 return current.exit_code
@@ -204,9 +207,14 @@ class _Loop:
             if self._stops or ran.error or any(record.error for record in records):
                 return []
         assert records is not None
+        stop = selection.stop(self.config, time.time())
+        if stop and stop != self._stop_said:
+            self.progress.say("no_start", f"nothing is begun: {stop}")
+        self._stop_said = stop
         seen = {record.issue.id: record.skipped or "" for record in records if record.issue}
         for record in records:
-            if record.issue and record.skipped and self._passed_over.get(record.issue.id) != record.skipped:
+            said = (stop, self._passed_over.get(record.issue.id) if record.issue else "")
+            if record.issue and record.skipped and record.skipped not in said:
                 telling.passed_over(self.progress, record)
         self._passed_over = {issue: why for issue, why in seen.items() if why}
         return [record for record in records if record.issue and not record.skipped]
@@ -231,6 +239,8 @@ class _Loop:
             if record.error and record.issue:
                 current.given_up.add(record.issue.id)
                 self._note_error(record.error, current)
+            if record.run and record.run.ended_by == "interrupted" and record.issue:
+                current.given_up.add(record.issue.id)
             if record.result and record.result.outcome in AGENT_IS_OUT:
                 current.agent_is_out = True
                 current.note(AGENT_IS_OUT[record.result.outcome])
@@ -256,6 +266,18 @@ class _Loop:
                 yield record
 
     # ---- steps, signals, sleep
+
+    def _tidy(self, current: _Pass) -> None:
+        """Remove old runs, and pack what many small writes left: a loop must not fill its disk."""
+        from ent_agent import retention, upkeep
+
+        try:
+            removed = list(retention.prune_runs(self.config, retention.LOOP_RULES)) if current.worked else []
+            for one in (*removed, *upkeep.pack(self.config)):
+                if one.removed and one.kind in ("run", "objects"):
+                    self.progress.say("tidied", f"{one.kind} {one.name}: {one.reason}")
+        except Failure as failure:  # of no weight: the next pass tries again
+            self.progress.say("tidied", f"not tidied: {failure.message}", level="warning")
 
     def _run(self, step: str, *options: str, feed: list[Record] | None = None) -> Ran:
         bound = STEP_SECONDS

@@ -19,7 +19,6 @@ from ent_agent.repositories import REMOTE
 FETCH_TIMEOUT_SECONDS = 600.0
 FIRST_FETCH_TIMEOUT_SECONDS = 4 * 3600.0
 """All of the history comes then; a connection that is dead ends much sooner (http.lowSpeedTime, ServerAlive)."""
-GC_TIMEOUT_SECONDS = 1800.0
 USUAL_DEFAULTS = ("main", "master", "trunk")
 
 
@@ -54,7 +53,6 @@ def sync(record: Record, config: Config) -> Record:
             issues_head=issues_head,
         )
         atomic.write_json(_path(config), record.repository)
-        _tidy(git)
     for key in claims.sweep(config, git):
         say(f"a claim that nobody needs any more is ended: {key}")
     return record
@@ -117,14 +115,6 @@ def _level(git: Git, config: Config) -> str:
     from ent_agent.tracker.sync import bring_level
 
     return origin.explained(config, lambda: bring_level(git, config.issues_branch)) or ""
-
-
-def _tidy(git: Git) -> None:
-    """Pack what many small writes left, now and then; nothing is ever pruned (gc.pruneExpire)."""
-    ours = git.with_config(gc__auto="6700", gc__autoDetach="false")
-    tidied = ours.run("gc", "--auto", "--quiet", check=False, timeout_seconds=GC_TIMEOUT_SECONDS)
-    if not tidied.ok:
-        say(f"git gc in {git.git_dir}: {tidied.error_text}")
 
 
 def _path(config: Config) -> Path:

@@ -6,11 +6,14 @@ an agent wrote may be asked for yet.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from harness import lock
 from harness.git import Git
+from harness.process import Finished
 
 from ent_agent import repositories, runs, state
 from ent_agent.config import Config
@@ -32,12 +35,13 @@ def pack(config: Config) -> Iterator[Removal]:
             continue
         with repositories.locked(config):
             if _is_in_use(config):
-                said, done = "an agent is at work", False
+                failed = "an agent is at work"
             else:
                 _remove_abandoned(git)
-                said, done = _repack(git)
+                failed = _pack_loose(git) if loose >= MOST_LOOSE else ""
+                failed = failed or _join_packs(git)
         name = f"{git.git_dir}: {loose} loose objects, {packs} packs"
-        yield Removal(kind="objects", name=name, removed=done, reason=said)
+        yield Removal(kind="objects", name=name, removed=not failed, reason=failed or "packed together")
 
 
 def loose_objects(git: Git) -> int:
@@ -46,16 +50,46 @@ def loose_objects(git: Git) -> int:
     return 256 * sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0
 
 
-def _repack(git: Git) -> tuple[str, bool]:
-    """All objects in one pack, unreachable ones too (-k); of work.git only its own (-l)."""
+def _pack_loose(git: Git) -> str:
+    """One more pack, of all loose objects, reachable or not; returns why not, "" when it is done."""
+    names = "".join(f"{path.parent.name}{path.name}\n" for path in _loose(git))
+    base = (git.git_dir / "objects/pack/pack").resolve()
     packed = git.run(
-        "repack", "-a", "-d", "-k", "-l", "-q", check=False, timeout_seconds=PACK_TIMEOUT_SECONDS
+        "pack-objects",
+        "-q",
+        "--non-empty",
+        base,
+        stdin=names.encode(),
+        check=False,
+        timeout_seconds=PACK_TIMEOUT_SECONDS,
     )
-    if packed.ok:
-        git.run("pack-refs", "--all", check=False)
-        return "packed together", True
-    said = packed.error_text.splitlines()
-    return "timed out" if packed.timed_out else (said[-1] if said else f"exit {packed.exit_code}"), False
+    return _why(packed) or _why(git.run("prune-packed", "--quiet", check=False))
+
+
+def _join_packs(git: Git) -> str:
+    """Fewer packs, and all refs in one file.
+
+    In control.git the large packs stay as they are. work.git is small, and git before 2.41
+    cannot tell its packs from the borrowed ones that way: it gets one pack of all its own (-k:
+    unreachable objects too).
+    """
+    borrows = (git.git_dir / "objects/info/alternates").exists()
+    how = ("-a", "-k", "-l") if borrows else ("--geometric=2",)
+    joined = git.run("repack", "-d", "-q", *how, check=False, timeout_seconds=PACK_TIMEOUT_SECONDS)
+    return _why(joined) or _why(git.run("pack-refs", "--all", check=False))
+
+
+def _why(finished: Finished) -> str:
+    if finished.ok:
+        return ""
+    said = finished.error_text.splitlines()
+    return "timed out" if finished.timed_out else (said[-1] if said else f"exit {finished.exit_code}")
+
+
+def _loose(git: Git) -> Iterator[Path]:
+    return (
+        path for path in (git.git_dir / "objects").glob("??/*") if re.fullmatch(r"[0-9a-f]{38,}", path.name)
+    )
 
 
 def _packs(git: Git) -> int:

@@ -298,11 +298,29 @@ def test_many_loose_objects_are_packed_and_none_is_dropped(
     theirs = agents(config).resolve(f"refs/heads/{branch_name(config, WELSH)}")
     monkeypatch.setattr(upkeep, "MOST_LOOSE", 0)
     packed = list(upkeep.pack(config))
-    assert [one.removed for one in packed] == [True, True]
+    assert [one.reason for one in packed] == ["packed together", "packed together"]
     assert git.text("count-objects").startswith("0 objects")
     assert list(git.objects.read_many(unreachable)) == [f"nobody needs {n}".encode() for n in range(300)]
     assert theirs and agents(config).objects.read(theirs)
     in_worktree(worked, "fsck", "--connectivity-only")
+
+
+def test_many_packs_become_few_and_no_object_is_dropped(
+    config: Config, worked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "MOST_LOOSE", 0)
+    kept: list[tuple[Git, list[str]]] = [(repositories.control(config), []), (agents(config), [])]
+    for round_ in range(3):
+        for git, oids in kept:
+            oids += [
+                git.objects.write("blob", f"{git.git_dir.name} {round_} {n}".encode()) for n in range(20)
+            ]
+        list(upkeep.pack(config))
+    monkeypatch.setattr(upkeep, "MOST_PACKS", 0)
+    assert [one.reason for one in upkeep.pack(config)] == ["packed together", "packed together"]
+    for git, oids in kept:
+        assert len(list((git.git_dir / "objects/pack").glob("*.pack"))) < 3
+        assert len(set(git.objects.read_many(oids))) == 60
 
 
 def test_nothing_is_packed_while_an_agent_is_at_work(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
+from harness.diagnostics import say
 from harness.errors import Usage
 from plumbum import cli
 
@@ -33,6 +35,8 @@ class Select(Step):
     def work(self, record: Record, config: Config) -> Iterator[Record]:
         if self.limit is not None and self.limit < 0:
             raise Usage("--limit takes a number from 0 on")
+        if not self.everything and (why := selection.stop(config, time.time())):
+            say(f"nothing is to be begun: {why}")
         yield from selection.select(
             record, config, everything=self.everything, issue=self.issue, limit=self.limit
         )
