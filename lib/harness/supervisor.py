@@ -32,6 +32,18 @@ CHUNK = 1024 * 1024
 TICK_SECONDS = 0.5
 DRAIN_SECONDS = 2.0
 
+DEADLY = (
+    signal.SIGABRT,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+    signal.SIGKILL,
+    signal.SIGSEGV,
+    signal.SIGSYS,
+    signal.SIGTRAP,
+)
+"""Signals that a sandbox's exit code of 128 and more stands for; with INT and TERM it may be the agent's own."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -258,6 +270,8 @@ class Supervisor:
 
     def _note_status(self, status: int) -> None:
         code = os.waitstatus_to_exitcode(status)
+        if self.task.wrapped and code - 128 in DEADLY:
+            code = 128 - code
         if code < 0:
             self.report.signal = signal.Signals(-code).name.removeprefix("SIG")
         else:
