@@ -1,8 +1,9 @@
 """A model provider on loopback that answers by a script, for agent CLIs that are driven for real.
 
-It speaks what hermes (OpenAI chat completions), codex (OpenAI Responses) and claude
-(Anthropic Messages) ask for, streamed. The turn that a request gets is the number of tool
-results that it brings: so retries and parallel agents get what is theirs.
+It speaks what hermes, opencode, pi and mini (OpenAI chat completions), codex (OpenAI
+Responses), claude (Anthropic Messages) and gemini (generateContent) ask for. The turn that
+a request gets is the number of tool results that it brings: so retries and parallel agents
+get what is theirs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 MODEL = "scripted-model"
-SHELL_TOOLS = {"terminal": "command", "exec_command": "cmd", "Bash": "command"}
+SHELL_TOOLS = {
+    "terminal": "command",
+    "exec_command": "cmd",
+    "Bash": "command",
+    "bash": "command",
+    "run_shell_command": "command",
+}
 """Name of a shell tool to the name of its argument."""
 
 INPUT_TOKENS, CACHED_TOKENS, OUTPUT_TOKENS = 100, 40, 7
@@ -68,30 +75,41 @@ class ScriptedModel:
 
 
 def tool_results(body: dict[str, Any]) -> int:
-    """How many tool results a conversation holds, in each of the three forms."""
-    items = body.get("messages") or body.get("input") or []
+    """How many tool results a conversation holds, in each of the forms."""
+    items = body.get("messages") or body.get("input") or body.get("contents") or []
     blocks = [block for item in items for block in _blocks(item)]
     return sum(
-        item.get("role") == "tool" or item.get("type") in ("function_call_output", "tool_result")
+        item.get("role") == "tool"
+        or item.get("type") in ("function_call_output", "tool_result")
+        or "functionResponse" in item
         for item in [*items, *blocks]
     )
 
 
 def _blocks(item: dict[str, Any]) -> list[dict[str, Any]]:
-    content = item.get("content")
+    content = item.get("content") or item.get("parts")
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def _call(body: dict[str, Any], turn: Turn) -> tuple[str, dict[str, str]]:
     """Name and arguments of the shell tool that the request offers."""
-    for tool in body["tools"]:
-        name = tool.get("name") or tool.get("function", {}).get("name")
+    for name, schema in _offered(body):
         if name in SHELL_TOOLS:
-            return name, {SHELL_TOOLS[name]: turn.shell}
+            others = [key for key in schema.get("required", []) if key != SHELL_TOOLS[name]]
+            return name, {SHELL_TOOLS[name]: turn.shell, **dict.fromkeys(others, "Run a command")}
     raise ValueError("the request offers no shell tool that is known")
 
 
-# ---- the three forms; each yields (event name, data)
+def _offered(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Names of the tools that a request offers, with the schemas of their arguments."""
+    for tool in body["tools"]:
+        for about in tool.get("functionDeclarations") or [tool.get("function") or tool]:
+            places = ("parameters", "input_schema", "parametersJsonSchema")
+            schema = next((about[place] for place in places if about.get(place)), {})
+            yield about.get("name", ""), schema
+
+
+# ---- the forms, streamed; each yields (event name, data)
 
 
 def chat_completions(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
@@ -185,7 +203,27 @@ def messages(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
     yield "message_stop", {}
 
 
-FORMS = {"/chat/completions": chat_completions, "/responses": responses, "/messages": messages}
+def generate_content(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
+    parts: list[dict[str, Any]] = [{"text": turn.text}]
+    if turn.shell:
+        name, arguments = _call(body, turn)
+        parts.append({"functionCall": {"id": f"call_{tool_results(body)}", "name": name, "args": arguments}})
+    usage = {
+        "promptTokenCount": INPUT_TOKENS + CACHED_TOKENS,
+        "cachedContentTokenCount": CACHED_TOKENS,
+        "candidatesTokenCount": OUTPUT_TOKENS,
+        "totalTokenCount": INPUT_TOKENS + CACHED_TOKENS + OUTPUT_TOKENS,
+    }
+    candidate = {"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": parts}}
+    yield "", {"candidates": [candidate], "usageMetadata": usage, "modelVersion": MODEL}
+
+
+FORMS = {
+    "/chat/completions": chat_completions,
+    "/responses": responses,
+    "/messages": messages,
+    ":streamGenerateContent": generate_content,
+}
 
 
 def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
@@ -214,9 +252,8 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             elif form is None:
                 self._json(404, {"error": {"type": "not_found_error", "message": "no such thing"}})
             elif model.status != 200:
-                self._json(
-                    model.status, {"error": {"type": "scripted", "message": f"scripted {model.status}"}}
-                )
+                about = {"code": model.status, "type": "scripted", "message": f"scripted {model.status}"}
+                self._json(model.status, {"error": about})
             elif form is chat_completions and not body.get("stream"):
                 self._json(200, chat_completion(body, model.turn(body)))
             else:
@@ -229,7 +266,7 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                     lines.append(f"event: {name}\n")
                     data = {"type": name, **data}
                 lines.append(f"data: {json.dumps(data)}\n\n")
-            if not any(line.startswith("event:") for line in lines):
+            if "chat.completion" in lines[0]:
                 lines.append("data: [DONE]\n\n")
             self._answer(200, "text/event-stream", "".join(lines).encode())
 
