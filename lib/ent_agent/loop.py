@@ -274,7 +274,7 @@ class _Loop:
         try:
             removed = list(retention.prune_runs(self.config, retention.LOOP_RULES)) if current.worked else []
             for one in (*removed, *upkeep.pack(self.config)):
-                if one.removed and one.kind in ("run", "objects"):
+                if one.verdict in ("removed", "packed") and one.kind in ("run", "objects"):
                     self.progress.say("tidied", f"{one.kind} {one.name}: {one.reason}")
         except Failure as failure:  # of no weight: the next pass tries again
             self.progress.say("tidied", f"not tidied: {failure.message}", level="warning")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -32,7 +32,7 @@ from ent_agent import (
 from ent_agent.branches import KEPT
 from ent_agent.config import Config
 from ent_agent.repositories import REMOTE
-from ent_agent.retention import DAY_SECONDS, Removal, Rules
+from ent_agent.retention import DAY_SECONDS, Removal, Rules, Verdict
 from ent_agent.tracker.reader import Tracker
 
 
@@ -55,6 +55,8 @@ class _Worktrees:
 
     config: Config
     dry_run: bool
+    _leaving: set[Path] = field(default_factory=set)
+    """Worktrees that go, or would go."""
 
     def prune(self) -> Iterator[Removal]:
         places = state.of(self.config)
@@ -72,45 +74,45 @@ class _Worktrees:
             yield self._branch(ref, commit, ids.get(key, ""))
 
     def _worktree(self, key: str, issue: str) -> Removal:
-        def end(reason: str, removed: bool = False) -> Removal:
+        def end(verdict: Verdict, reason: str) -> Removal:
             path = state.of(self.config).worktrees / key
-            return Removal(kind="worktree", name=str(path), removed=removed, reason=reason)
+            return Removal(kind="worktree", name=str(path), verdict=verdict, reason=reason)
 
         finished, why = self._standing(issue)
         if not finished:
-            return end(why)
+            return end("kept", why)
         try:
             with lock.held(state.of(self.config).issue_lock(issue)):
-                if use := self._in_use(issue):
-                    return end(use)
-                if kept := worktree.why_kept(self.config, issue):
-                    return end(kept)
+                if kept := self._in_use(issue) or worktree.why_kept(self.config, issue):
+                    return end("kept", kept)
+                self._leaving.add(state.of(self.config).worktrees / key)
                 if self.dry_run:
-                    return end(why)
+                    return end("would_remove", why)
                 kept = worktree.release(self.config, issue)
-                return end(kept or why, removed=not kept)
+                return end("kept", kept) if kept else end("removed", why)
         except Busy:
-            return end("its issue is being worked")
+            return end("kept", "its issue is being worked")
 
     def _branch(self, ref: str, commit: str, issue: str) -> Removal:
-        def end(reason: str, removed: bool = False) -> Removal:
-            return Removal(kind="branch", name=ref, removed=removed, reason=reason)
+        def end(verdict: Verdict, reason: str) -> Removal:
+            return Removal(kind="branch", name=ref, verdict=verdict, reason=reason)
 
         finished, why = self._standing(issue)
         if not finished:
-            return end(why)
+            return end("kept", why)
         try:
             with lock.held(state.of(self.config).issue_lock(issue)), repositories.locked(self.config):
-                if holder := registrations.holders(self.config).get(ref):
-                    return end(f"it is checked out at {holder.path}")
+                holder = registrations.holders(self.config).get(ref)
+                if holder and holder.path not in self._leaving:
+                    return end("kept", f"it is checked out at {holder.path}")
                 if not _is_on_origin(repositories.control(self.config), commit):
-                    return end("it has commits that origin does not have")
+                    return end("kept", "it has commits that origin does not have")
                 if self.dry_run:
-                    return end(why)
+                    return end("would_remove", why)
                 removed = repositories.work(self.config).update_ref(ref, None, commit)
-                return end(why if removed else "it moved just now", removed)
+                return end("removed", why) if removed else end("kept", "it moved just now")
         except Busy:
-            return end("its issue is being worked")
+            return end("kept", "its issue is being worked")
 
     def _ids(self) -> dict[str, str]:
         """`state.key` of every issue that is known here to its id."""
@@ -150,28 +152,23 @@ class _Worktrees:
 def _put_aside(config: Config, rules: Rules, dry_run: bool) -> Iterator[Removal]:
     """Refs under refs/ent-agent/kept/ and folders in quarantine: told, and removed only when that is asked for."""
     git = repositories.control(config)
-    places = state.of(config)
     for ref in git.refs(KEPT) if git.git_dir.is_dir() else ():
-        old = _is_older(_age_of_ref(git, ref), rules)
-        if old and not dry_run:
+        verdict, reason = _judged_aside(_age_of_ref(git, ref), rules, dry_run)
+        if verdict == "removed":
             with repositories.locked(config):
                 git.update_ref(ref, None)
-        yield Removal(kind="kept_ref", name=ref, removed=old and not dry_run, reason=_aside_reason(old))
-    for folder in _folders(places.quarantine):
-        old = _is_older(time.time() - folder.lstat().st_ctime, rules)
-        if old and not dry_run:
+        yield Removal(kind="kept_ref", name=ref, verdict=verdict, reason=reason)
+    for folder in _folders(state.of(config).quarantine):
+        verdict, reason = _judged_aside(time.time() - folder.lstat().st_ctime, rules, dry_run)
+        if verdict == "removed":
             workplace.remove(folder)
-        yield Removal(
-            kind="quarantine", name=str(folder), removed=old and not dry_run, reason=_aside_reason(old)
-        )
+        yield Removal(kind="quarantine", name=str(folder), verdict=verdict, reason=reason)
 
 
-def _aside_reason(old: bool) -> str:
-    return "older than --kept-older-than" if old else "put aside for a person to look through"
-
-
-def _is_older(age_seconds: float, rules: Rules) -> bool:
-    return rules.kept_days is not None and age_seconds > rules.kept_days * DAY_SECONDS
+def _judged_aside(age_seconds: float, rules: Rules, dry_run: bool) -> tuple[Verdict, str]:
+    if rules.kept_days is None or age_seconds <= rules.kept_days * DAY_SECONDS:
+        return "kept", "put aside for a person to look through"
+    return "would_remove" if dry_run else "removed", "older than --kept-older-than"
 
 
 def _age_of_ref(git: Git, ref: str) -> float:

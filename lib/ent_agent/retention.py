@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from harness import lock
@@ -21,6 +22,9 @@ RUN_REFS = "refs/ent-agent/runs/"
 GONE = ".gone-"
 
 
+Verdict = Literal["removed", "would_remove", "kept", "packed", "not_packed"]
+
+
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """A finished run that one of these keeps stays: the newest `keep_runs`, those of the last `keep_days`,
     and the newest of each issue. `kept_days`: what was put aside goes after that long; None: never."""
@@ -33,9 +37,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 class Removal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that was looked at. `reason`: why it is kept, or why it may go."""
 
-    kind: str
+    kind: Literal["worktree", "branch", "run", "run_ref", "kept_ref", "quarantine", "objects"]
     name: str
-    removed: bool
+    verdict: Verdict
     reason: str
 
 
@@ -55,11 +59,10 @@ def prune_runs(config: Config, rules: Rules, *, dry_run: bool = False) -> Iterat
                 if not dry_run:
                     _remove(places.run(run.id))
         except Busy:
-            yield Removal(kind="run", name=run.id, removed=False, reason="its issue is being worked")
+            yield Removal(kind="run", name=run.id, verdict="kept", reason="its issue is being worked")
             continue
-        yield Removal(
-            kind="run", name=run.id, removed=not dry_run, reason=f"finished, begun {run.created_at}"
-        )
+        verdict: Verdict = "would_remove" if dry_run else "removed"
+        yield Removal(kind="run", name=run.id, verdict=verdict, reason=f"finished, begun {run.created_at}")
     if not dry_run:
         for left in places.runs.glob(f"{GONE}*"):
             workplace.remove(left)
@@ -86,10 +89,12 @@ def _refs(config: Config, finished: list[Run], dry_run: bool) -> Iterator[Remova
         there = git.refs(RUN_REFS)
         for run in finished:
             if run.line_ref in there:
-                removed = not dry_run and _delete(config, git, run.line_ref, there[run.line_ref])
-                yield Removal(
-                    kind="run_ref", name=run.line_ref, removed=removed, reason="its run is finished"
-                )
+                verdict: Verdict = "would_remove"
+                if not dry_run:
+                    gone = _delete(config, git, run.line_ref, there[run.line_ref])
+                    verdict = "removed" if gone else "kept"
+                reason = f"its run is finished; in {git.git_dir.name}"
+                yield Removal(kind="run_ref", name=run.line_ref, verdict=verdict, reason=reason)
 
 
 def _delete(config: Config, git: Git, ref: str, old: str) -> bool:

@@ -41,7 +41,12 @@ def pack(config: Config) -> Iterator[Removal]:
                 failed = _pack_loose(git) if loose >= MOST_LOOSE else ""
                 failed = failed or _join_packs(git)
         name = f"{git.git_dir}: {loose} loose objects, {packs} packs"
-        yield Removal(kind="objects", name=name, removed=not failed, reason=failed or "packed together")
+        yield Removal(
+            kind="objects",
+            name=name,
+            verdict="not_packed" if failed else "packed",
+            reason=failed or "packed together",
+        )
 
 
 def loose_objects(git: Git) -> int:

@@ -83,8 +83,11 @@ def agents(config: Config) -> Git:
 
 def test_the_worktree_and_branch_of_a_handed_back_issue_go(config: Config, worked: Path) -> None:
     found = pruned(config)
-    assert the(found, "worktree").removed and "is assigned to alice" in the(found, "worktree").reason
-    assert the(found, "branch").removed
+    assert (
+        the(found, "worktree").verdict == "removed"
+        and "is assigned to alice" in the(found, "worktree").reason
+    )
+    assert the(found, "branch").verdict == "removed"
     assert not worked.exists()
     assert agents(config).refs("refs/heads/robo/") == {}
     assert pruned(config) == []
@@ -92,7 +95,7 @@ def test_the_worktree_and_branch_of_a_handed_back_issue_go(config: Config, worke
 
 def test_a_dry_run_removes_nothing(config: Config, worked: Path) -> None:
     found = pruned(config, dry_run=True)
-    assert [one.removed for one in found] == [False, False]
+    assert [one.verdict for one in found] == ["would_remove", "would_remove"]
     assert worked.is_dir() and agents(config).refs("refs/heads/robo/")
 
 
@@ -109,7 +112,7 @@ def test_a_finished_issue_of_the_agents_lets_its_worktree_go(
     config: Config, worked: Path, sample: Sample
 ) -> None:
     sample.change({f"{WELSH}/assignee": b"Robo", f"{WELSH}/state": b"wontdo"})
-    assert the(pruned(config), "worktree").removed
+    assert the(pruned(config), "worktree").verdict == "removed"
 
 
 def test_a_deleted_issue_lets_its_worktree_go_too(config: Config, worked: Path, sample: Sample) -> None:
@@ -122,7 +125,7 @@ def test_a_deleted_issue_lets_its_worktree_go_too(config: Config, worked: Path, 
 def test_an_issue_that_cannot_be_read_keeps_everything(config: Config, worked: Path, sample: Sample) -> None:
     sample.change({f"{WELSH}/state": b"perhaps"})
     found = pruned(config)
-    assert not the(found, "worktree").removed and not the(found, "branch").removed
+    assert the(found, "worktree").verdict == "kept" and the(found, "branch").verdict == "kept"
 
 
 def test_uncommitted_work_is_kept(config: Config, worked: Path) -> None:
@@ -135,7 +138,7 @@ def test_a_new_file_is_kept_also_where_the_agents_git_ignores_it(config: Config,
     (worked / "notes").write_text("x")
     (Path(state.of(config).work) / "info").mkdir(exist_ok=True)
     (Path(state.of(config).work) / "info/exclude").write_text("*\n")
-    assert not the(pruned(config), "worktree").removed
+    assert the(pruned(config), "worktree").verdict == "kept"
     assert (worked / "notes").exists()
 
 
@@ -143,24 +146,24 @@ def test_a_commit_that_origin_does_not_have_is_kept(config: Config, worked: Path
     commit(worked, "more")
     found = pruned(config)
     assert "origin does not have" in the(found, "worktree").reason
-    assert not the(found, "branch").removed
+    assert the(found, "branch").verdict == "kept"
 
 
 def test_a_branch_that_was_deleted_on_origin_is_kept(config: Config, worked: Path, sample: Sample) -> None:
     sample.git.update_ref(f"refs/heads/{branch_name(config, WELSH)}", None)
-    assert not the(pruned(config), "worktree").removed
+    assert the(pruned(config), "worktree").verdict == "kept"
 
 
 def test_a_merged_branch_may_be_gone_from_origin(config: Config, worked: Path, sample: Sample) -> None:
     branch = f"refs/heads/{branch_name(config, WELSH)}"
     sample.git.update_refs([("refs/heads/main", sample.git.resolve(branch)), (branch, None)])
-    assert the(pruned(config), "worktree").removed
+    assert the(pruned(config), "worktree").verdict == "removed"
 
 
 def test_a_detached_commit_is_kept(config: Config, worked: Path) -> None:
     in_worktree(worked, "switch", "-q", "--detach")
     commit(worked, "detached")
-    assert not the(pruned(config), "worktree").removed
+    assert the(pruned(config), "worktree").verdict == "kept"
 
 
 def test_a_locked_worktree_is_kept(config: Config, worked: Path) -> None:
@@ -192,7 +195,7 @@ def test_what_an_issue_in_work_has_is_kept(config: Config, worked: Path) -> None
 def test_a_folder_that_belongs_to_no_issue_is_kept(config: Config, worked: Path) -> None:
     (state.of(config).worktrees / "left over").mkdir()
     kept = [one for one in pruned(config) if "left over" in one.name]
-    assert [(one.removed, one.reason) for one in kept] == [(False, "no issue is known by that name")]
+    assert [(one.verdict, one.reason) for one in kept] == [("kept", "no issue is known by that name")]
 
 
 # ---- runs
@@ -251,7 +254,9 @@ def test_a_run_goes_with_its_folder_and_its_private_line(config: Config) -> None
     (state.of(config).run("a1") / "agent").chmod(0o500)
     found = pruned(config)
     assert [one.name for one in found if one.kind == "run"] == ["a1"]
-    assert {one.kind for one in found if "refs/ent-agent/runs/a1" in one.name and one.removed} == {"run_ref"}
+    assert {
+        one.kind for one in found if "refs/ent-agent/runs/a1" in one.name and one.verdict == "removed"
+    } == {"run_ref"}
     assert control.refs("refs/ent-agent/runs/") == agents(config).refs("refs/ent-agent/runs/") == {}
     assert sorted(path.name for path in state.of(config).runs.iterdir()) == ["a2"]
 
@@ -278,12 +283,12 @@ def test_what_was_put_aside_goes_only_when_that_is_asked_for(config: Config) -> 
     aside = state.of(config).quarantine / "old"
     aside.mkdir(parents=True)
     found = pruned(config)
-    assert [(one.name, one.removed) for one in found] == [(ref, False), (str(aside), False)]
-    assert not any(one.removed for one in pruned(config, Rules(kept_days=1.0)))
+    assert [(one.name, one.verdict) for one in found] == [(ref, "kept"), (str(aside), "kept")]
+    assert not any(one.verdict == "removed" for one in pruned(config, Rules(kept_days=1.0)))
     os.utime(git.git_dir / ref, (0, 0))
     found = pruned(config, Rules(kept_days=1.0))
-    assert [(one.name, one.removed) for one in found] == [(ref, True), (str(aside), False)]
-    assert pruned(config, Rules(kept_days=-1.0))[0].removed
+    assert [(one.name, one.verdict) for one in found] == [(ref, "removed"), (str(aside), "kept")]
+    assert pruned(config, Rules(kept_days=-1.0))[0].verdict == "removed"
     assert not aside.exists()
 
 
@@ -329,9 +334,7 @@ def test_nothing_is_packed_while_an_agent_is_at_work(
     monkeypatch.setattr(upkeep, "MOST_LOOSE", 0)
     runs.create(config, WELSH)
     with lock.held(state.of(config).issue_lock(WELSH)):
-        assert [(one.removed, one.reason) for one in upkeep.pack(config)] == [
-            (False, "an agent is at work")
-        ] * 2
+        assert [one.reason for one in upkeep.pack(config)] == ["an agent is at work"] * 2
 
 
 def test_few_loose_objects_are_left_alone(config: Config, worked: Path) -> None:

@@ -20,7 +20,7 @@ class Prune(Command):
     """
 
     PROGNAME = "ent-agent-prune"
-    DESCRIPTION_MORE = "Example:  ent-agent-prune --dry-run | jq -r 'select(.removed | not) | .reason'"
+    DESCRIPTION_MORE = "Example:  ent-agent-prune --dry-run | jq -r 'select(.verdict == \"kept\") | .reason'"
 
     dry_run = cli.Flag(["-n", "--dry-run"], help="remove nothing; say what would be")
     keep_runs = cli.SwitchAttr(
@@ -71,9 +71,7 @@ def _write(one: Removal) -> None:
 def _show(one: Removal) -> None:
     from ent_agent.progress import plain
 
-    print(
-        f"{'removed' if one.removed else 'kept':8} {one.kind:10} {plain(one.name)}\n{'':20}{plain(one.reason)}"
-    )
+    print(f"{one.verdict.replace('_', ' '):13}{one.kind:11}{plain(one.name)}\n{'':24}{plain(one.reason)}")
 
 
 def main() -> None:
