@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 from harness import sweeping
@@ -36,6 +36,7 @@ from ent_agent import (
 )
 from ent_agent.claims import Claim, ClaimLost
 from ent_agent.config import Config
+from ent_agent.handback import comment_id
 from ent_agent.leftovers import Rules
 from ent_agent.outcome import FINISHED, Facts, Verdict, judge
 from ent_agent.publication import Parcel
@@ -43,6 +44,7 @@ from ent_agent.records import Record, ResultSection, derive
 from ent_agent.reporting import Reporter
 from ent_agent.runs import Ending, Run
 from ent_agent.saving import Saved
+from ent_agent.tracker.reader import Tracker
 
 
 def finalize(record: Record, config: Config, allow: Iterable[str] = ()) -> Record:
@@ -116,6 +118,7 @@ class _Finalization:
         saved = self._save()
         if goes_on:
             return self._go_on(saved)
+        runs.update(self.config, self.run, withheld=list(saved.withheld) if saved else [])
         ending = self._publish(saved)
         self._settle_attempt(ending)
         reached("attempt-settled")
@@ -215,7 +218,7 @@ class _Finalization:
             runs.update(self.config, self.run, endings=[*self.run.endings, over])
             return None
 
-    def _parcel(self, saved: Saved, verdict: Verdict, *, whosever: bool = False) -> Parcel:
+    def _parcel(self, saved: Saved, verdict: Verdict, comment: str = "") -> Parcel:
         assert self.record.worktree
         worktree = self.record.worktree
         reporter = Reporter(self.config, self.git, self.record, saved, verdict, self._redactor)
@@ -225,7 +228,7 @@ class _Finalization:
             base=self.git.resolve(f"{repositories.REMOTE}{worktree.base}") or worktree.start,
             work=saved.work if saved.may_be_pushed else None,
             plan=reporter.plan,
-            whosever=whosever,
+            comment=comment or comment_id(self.run.id),
         )
 
     def _lost(self, saved: Saved | None, lost: ClaimLost) -> Ending:
@@ -275,7 +278,7 @@ class _Finalization:
             outcome=verdict.outcome,
             reason=verdict.reason,
             commits=ending.commits,
-            pushed=bool(ending.tip and (ending.work or ending.commits or ending.handed_back)),
+            pushed=bool(ending.tip and ending.commits),
             handed_to=ending.handed_to,
             comment=ending.comment,
         )
@@ -315,7 +318,7 @@ class _Finalization:
     # ---- after a person allowed what was withheld
 
     def _go_on(self, saved: Saved | None) -> Record:
-        """Push what was withheld, and hand over to the reviewer.
+        """Push what was withheld, and hand over to the reviewer, unless a person changed the issue since.
 
         Raises:
             BadData: something is withheld still; names it.
@@ -325,12 +328,28 @@ class _Finalization:
             raise BadData(
                 f"withheld still: {names}", hint="name each with --allow, or remove it from the worktree"
             )
-        verdict = self.run.verdict or Verdict("completed", "a person let it pass")
-        runs.update(self.config, self.run, claim_ref="")
+        assert self.run.verdict
+        handed_to = runs.record(self.run).result
+        runs.update(self.config, self.run, claim_ref="", endings=[])
+        claims.look(self.config, self.git)
+        parcel = self._parcel(saved, self.run.verdict, comment=comment_id(self.run.id, "allowed end"))
+        if not self._is_as_handed_back(handed_to):
+            parcel = replace(parcel, plan=lambda _placed: None)
         claim = Claim(self.config, self.git, self.run)
-        ending = publication.publish(claim, self._parcel(saved, verdict, whosever=True))
+        ending = publication.publish(claim, replace(parcel, whosever=True), just_looked=True)
         self._settle_worktree(saved, ending)
+        runs.update(self.config, self.run, withheld=[])
         return self._end(ending)
+
+    def _is_as_handed_back(self, result: ResultSection | None) -> bool:
+        data = self.git.resolve(f"{repositories.REMOTE}{self.config.issues_branch}")
+        if data is None or result is None:
+            return False
+        try:
+            issue = Tracker(self.git, data).issue(self.run.issue)
+        except BadData:
+            return False
+        return issue.state == "blocked" and issue.assignee == result.handed_to
 
 
 def _let_go(config: Config, run: Run) -> None:

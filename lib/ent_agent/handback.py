@@ -90,10 +90,12 @@ def is_due(report: Report) -> bool:
     return verdict.counts and report.attempts >= report.max_attempts
 
 
-def changes(hand_back: HandBack, issue: Issue, run_id: str, author: Person) -> list[Change]:
-    """The hand-back as changes of the tracker, for the issue as it stands; repeatable."""
+def changes(hand_back: HandBack, issue: Issue, comment: str, author: Person) -> list[Change]:
+    """The hand-back as changes of the tracker, for the issue as it stands; repeatable.
+
+    `comment`: the id of its comment.
+    """
     made: list[Change] = []
-    comment = comment_id(run_id)
     if hand_back.comment and all(known.id != comment for known in issue.comments):
         made.append(AddComment(issue=issue.id, text=hand_back.comment, author=author, id=comment))
     if issue.state != "blocked":
@@ -103,9 +105,9 @@ def changes(hand_back: HandBack, issue: Issue, run_id: str, author: Person) -> l
     return made
 
 
-def comment_id(run_id: str) -> str:
-    """The id of a run's hand-back comment: the same however often it is made."""
-    return hashlib.sha256(f"hand-back of {run_id}".encode()).hexdigest()[:32]
+def comment_id(run_id: str, occasion: str = "hand-back") -> str:
+    """The id of a comment of ours on a run: the same however often it is made."""
+    return hashlib.sha256(f"{occasion} of {run_id}".encode()).hexdigest()[:32]
 
 
 # ---- the comment

@@ -20,7 +20,7 @@ from harness.git import Git
 from ent_agent import attempts, branches, claims, outgoing, repositories, runs, standing
 from ent_agent.claims import Claim
 from ent_agent.config import Config
-from ent_agent.handback import HandBack, changes, comment_id
+from ent_agent.handback import HandBack, changes
 from ent_agent.pushing import Update
 from ent_agent.runs import Ending, Run
 from ent_agent.tracker import writer
@@ -52,6 +52,8 @@ class Parcel:
     work: str | None
     plan: Callable[[Placed], HandBack | None]
     """The hand-back for where the branch comes to be; None: the issue stays with the agent."""
+    comment: str
+    """Id of the hand-back's comment."""
     whosever: bool = False
     """Publish although the issue is not the agent's any more: a person asked for it."""
 
@@ -183,7 +185,7 @@ class _View:
             self.git, self.parcel.line, self.data, message=f"merge what was done on issue {self.issue_id}"
         )
         if self.hand_back:
-            made = changes(self.hand_back, self._issue(merged), self.claim.run.id, self.config.person)
+            made = changes(self.hand_back, self._issue(merged), self.parcel.comment, self.config.person)
             merged = writer.commit(self.git, merged, made, sign=self.config.sign_commits)
         after = standing.issue_tree(self.git, merged, self.issue_id)
         attempts.note_publication(
@@ -210,20 +212,23 @@ class _View:
         return Ending(
             data=pushed.get(self.config.data_ref, ""),
             work=pushed.get(f"refs/heads/{self.parcel.branch}", ""),
-            tip=self.placed.tip or "",
+            tip=(self.placed.tip or "") if self._has_commits else "",
             kept=list(self.placed.kept),
             commits=self.commits,
             handed_back=hand_back is not None,
             handed_to=hand_back.to if hand_back else None,
-            comment=comment_id(self.claim.run.id) if hand_back and hand_back.comment and merged else None,
+            comment=self.parcel.comment if hand_back and hand_back.comment and merged else None,
             not_ours=self.not_ours,
         )
 
     @cached_property
     def commits(self) -> list[str]:
-        """Those that origin did not have."""
+        """Those that origin did not have when the run's end was first pushed."""
         tip = self.placed.tip
-        return outgoing.commits(self.git, tip, self.parcel.branch) if tip else []
+        if tip is None:
+            return []
+        earlier = (one.commits for one in reversed(self.claim.run.endings) if one.tip == tip)
+        return outgoing.commits(self.git, tip, self.parcel.branch) or next(earlier, [])
 
     @property
     def _has_commits(self) -> bool:

@@ -12,7 +12,7 @@ from harness.effects import reached
 from harness.errors import BadData
 from harness.git import Git, GitFailed
 
-from ent_agent import homecoming, outgoing, repositories, runs, state, tracker_line
+from ent_agent import homecoming, outgoing, repositories, state, tracker_line
 from ent_agent.config import Config
 from ent_agent.homecoming import Homecoming
 from ent_agent.leftovers import Rules, gather
@@ -79,7 +79,6 @@ def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Sa
     reached("left-overs-committed")
     objections = outgoing.look_through(git, work, record.worktree.branch, rules)
     withheld = tuple(dict.fromkeys((*left.withheld, *objections)))
-    runs.update(config, run, withheld=list(withheld))
     return Saved(
         work=work,
         commits=_own_commits(git, record.worktree, home.tip),
