@@ -13,7 +13,12 @@ setup() {
   export HOME="$PLACE/home"
   mkdir -p "$HOME"
   cd "$PLACE" || return 1
-  PYTHONPATH=$ROOT/lib:$ROOT "$ROOT/.venv/bin/python" -m tests.support.sample "$PLACE"
+  make_sample "$PLACE"
+}
+
+# origin.git and config.toml in a folder.
+make_sample() {
+  PYTHONPATH=$ROOT/lib:$ROOT "$ROOT/.venv/bin/python" -m tests.support.sample "$1"
 }
 
 # The value of a path of JSON keys in the first line of stdin: `field issue id`.
