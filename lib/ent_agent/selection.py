@@ -39,15 +39,16 @@ def select(
             raise BadData(f"there are no issues yet: {config.issues_branch} is not there", code="not_found")
         return
     only = view.tracker.resolve(issue) if issue else ""
+    left = len(view.known) if limit is None else limit
     for task in view.tasks(only):
         why = readiness.passed_over(task, view.situation)
-        if why and not everything:
-            continue
-        if not why and limit is not None:
-            if limit <= 0:
-                return
-            limit -= 1
-        yield view.record(record, task, why)
+        if not why and left <= 0:
+            return
+        about = view.record(record, task, why) if everything or not why else None
+        if about and not about.skipped:
+            left -= 1
+        if about and (everything or not about.skipped):
+            yield about
 
 
 def pick(record: Record, config: Config, issue: str) -> Record:
