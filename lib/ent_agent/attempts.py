@@ -65,6 +65,8 @@ class AgentFile(msgspec.Struct, kw_only=True):
     resume_at: str = ""
     pauses: int = 0
     """In a row, without a run between them that got through."""
+    told: list[PauseKind] = []
+    """What people were told of since then: once for each cause, not at each try."""
     starts: list[Start] = []
     """Of the last day."""
 
@@ -217,7 +219,13 @@ def pause_agent(config: Config, kind: PauseKind, now: float, resume_at: str = ""
 def lift_pause(config: Config) -> None:
     if of_agent(config).pauses:
         with _agent(config) as known:
-            known.paused, known.paused_at, known.resume_at, known.pauses = "", "", "", 0
+            known.paused, known.paused_at, known.resume_at, known.pauses, known.told = "", "", "", 0, []
+
+
+def note_told(config: Config, kind: PauseKind) -> None:
+    """People know why the agent is paused, until that is over."""
+    with _agent(config) as known:
+        known.told = [*known.told, kind]
 
 
 def record_cost(config: Config, run_id: str, cost_usd: float) -> None:

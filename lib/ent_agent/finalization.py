@@ -79,6 +79,7 @@ def pending(config: Config) -> Iterator[Record]:
     A run whose agent was never started has left nothing: the next start takes it up, and
     its claim with it. Where its issue is not the agent's any more, it ends here.
     """
+    notices.send_late(config)
     for run in runs.pending(config):
         record = runs.record(run)
         if run.phase in ("claiming", "claimed"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
-from harness import process
+from harness import lock, process
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.errors import Missing
 
-from ent_agent import records, runs
+from ent_agent import attempts, records, runs, state
 from ent_agent.config import Config
 from ent_agent.records import Record
 from ent_agent.runs import Run
@@ -18,19 +18,33 @@ from ent_agent.runs import Run
 TIMEOUT_SECONDS = 30.0
 
 Kind = Literal["login_needed", "quota", "handed_over"]
+CAUSES: dict[str, attempts.PauseKind] = {"login_needed": "auth", "quota": "quota"}
+"""Notices that several runs in a row would send."""
 
 
 def send(config: Config, run: Run, record: Record) -> None:
     """Send the run's notice, when there is one. Its failing is said, and stops nothing.
 
-    After kill -9 it may be sent twice, never not at all.
+    That a login or quota is wanting is told once, not again at each try until it is there.
+    After kill -9 a notice may be sent twice, never not at all.
     """
     if not run.notice:
         return
-    if config.notify.command:
+    cause = CAUSES.get(run.notice)
+    if config.notify.command and cause not in attempts.of_agent(config).told:
         _call(config, msgspec.json.decode(records.encode(record)) | {"notice": run.notice})
         reached("notified")
+        if cause:
+            attempts.note_told(config, cause)
     runs.update(config, run, notice="")
+
+
+def send_late(config: Config) -> None:
+    """Send what a kill between the end of a run and its notice held back."""
+    places = state.of(config)
+    for run in runs.every(config):
+        if run.phase == "finalized" and run.notice and lock.is_free(places.issue_lock(run.issue)):
+            send(config, run, runs.record(run))
 
 
 def _call(config: Config, message: dict[str, object]) -> None:
