@@ -51,6 +51,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[str, ...] = ()
     """Refs of control.git that hold what the branch could not take."""
     kept_why: str = ""
+    """What was unusual about where the agent left its commits."""
     dropped: tuple[Dropped, ...] = ()
     transcript_tail: str = ""
     """Redacted."""
@@ -72,7 +73,7 @@ def plan(report: Report) -> HandBack | None:
     if report.withheld or not report.is_pushed:
         to = report.handler or to
     own_words = finished and report.chosen and report.said
-    something_to_add = report.kept or report.dropped or to is None
+    something_to_add = report.kept or report.kept_why or report.dropped or to is None
     if own_words and not something_to_add:
         return HandBack(to=to, comment="")
     return HandBack(to=to, comment=_comment(report, to))
@@ -127,6 +128,8 @@ def _parts(report: Report, to: str | None) -> Iterator[str]:
         yield "The end of its output:\n\n" + _indented(report.transcript_tail)
     if report.withheld:
         yield _withheld(report)
+    if report.kept_why:
+        yield f"Note: {_sentence(report.kept_why)}"
     if report.kept:
         yield _kept(report)
     if report.dropped:
@@ -175,10 +178,7 @@ def _withheld(report: Report) -> str:
 
 def _kept(report: Report) -> str:
     lines = [f"- `{ref}`" for ref in report.kept[:LISTED]] + _and_more(len(report.kept))
-    why = _sentence(report.kept_why) if report.kept_why else ""
-    return f"Kept aside on {socket.gethostname()}, in control.git. {why}\n\n".replace(
-        " \n", "\n"
-    ) + "\n".join(lines)
+    return f"Kept aside in control.git on {socket.gethostname()}:\n\n" + "\n".join(lines)
 
 
 def _dropped(dropped: Sequence[Dropped]) -> str:

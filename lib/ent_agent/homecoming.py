@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.git import Git
+from harness.diagnostics import say
+from harness.git import Git, GitFailed
 
 from ent_agent import registrations, repositories
 from ent_agent.config import Config
@@ -107,7 +108,7 @@ def decide(git: Git, situation: Situation) -> Decision:
         tip = branch
     else:
         tip = situation.start
-        why = "the branch was deleted; it goes on where it was" if branch is None else "the branch was reset"
+        why = "the branch was reset, deleted, or holds what git refuses; it goes on where it was"
         if branch and _is_rewritten(git, branch, floor):
             why = "what origin has of the branch was rewritten; the new content is put on top of it"
             joined = branch
@@ -163,11 +164,18 @@ def _fetched(config: Config, git: Git, run: Run, what: str, name: str) -> str | 
     commit = work.resolve(f"{name}^{{commit}}")
     if commit is None:
         return None
-    if not git.run("cat-file", "-e", f"{commit}^{{commit}}", check=False).ok:
-        with repositories.locked(config):
-            work.update_ref(run.agents_ref(what), commit)
+    if git.run("cat-file", "-e", f"{commit}^{{commit}}", check=False).ok:
+        return commit
+    with repositories.locked(config):
+        work.update_ref(run.agents_ref(what), commit)  # stays: what git refuses is kept where it is
+        try:
             repositories.bring_home(config, f"+{run.agents_ref(what)}:{run.agents_ref(what)}")
-            work.update_ref(run.agents_ref(what), None)
+        except GitFailed as failed:
+            if "fsck" not in failed.finished.error_text:
+                raise
+            say(f"{name} of issue {run.issue} is not taken: {failed.message}")
+            return None
+        work.update_ref(run.agents_ref(what), None)
     return commit
 
 
