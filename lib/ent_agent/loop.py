@@ -9,7 +9,6 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
@@ -17,27 +16,15 @@ from dataclasses import dataclass, field
 
 from harness import lock
 from harness.config import given_seconds, seconds
-from harness.errors import (
-    EX_CONFIG,
-    EX_DATAERR,
-    EX_NOPERM,
-    EX_SOFTWARE,
-    EX_TEMPFAIL,
-    EX_UNAVAILABLE,
-    Busy,
-    Failure,
-    Usage,
-)
+from harness.errors import Busy, Failure, Usage
 
-from ent_agent import selection, state, telling
+from ent_agent import state, telling
 from ent_agent.config import Config
+from ent_agent.lookout import Lookout
+from ent_agent.passes import Pass
 from ent_agent.pipeline import Ran, Steps
 from ent_agent.progress import Progress
-from ent_agent.records import ErrorSection, Record
-
-WORST_LAST = (0, EX_TEMPFAIL, EX_UNAVAILABLE, EX_DATAERR, EX_SOFTWARE, EX_NOPERM, EX_CONFIG)
-AGENT_IS_OUT = {"quota": EX_TEMPFAIL, "auth": EX_NOPERM}
-"""Outcomes after which no further run is started, and the exit codes that they make for."""
+from ent_agent.records import Record
 
 STEP_SECONDS = 3600.0
 """Bound of a step that is not the agent's: some git calls, each bounded itself."""
@@ -102,7 +89,7 @@ def dry_run(config: Config, options: Options, progress: Progress, steps: Steps |
     steps = steps or Steps(config.path, telling.of_steps(progress))
     loop = _Loop(config, options, progress, steps)
     with loop.signals_heeded():
-        current = _Pass()
+        current = Pass()
         ready = loop.look(current)
         for record in ready:
             telling.would_work(progress, record)
@@ -112,34 +99,16 @@ def dry_run(config: Config, options: Options, progress: Progress, steps: Steps |
 
 
 @dataclass
-class _Pass:
-    """What happened since the last look at everything."""
-
-    exit_code: int = 0
-    retry: bool = False
-    """Something failed that may go better by itself: git, the network, a refused push."""
-    agent_is_out: bool = False
-    worked: int = 0
-    times: Counter[str] = field(default_factory=Counter)
-    given_up: set[str] = field(default_factory=set)
-    """Issues that a step failed on: not tried again in this pass."""
-
-    def note(self, exit_code: int, *, retry: bool = False) -> None:
-        rank = WORST_LAST.index
-        known = exit_code if exit_code in WORST_LAST else EX_SOFTWARE
-        self.exit_code = max(self.exit_code, known, key=rank)
-        self.retry |= retry
-
-
-@dataclass
 class _Loop:
     config: Config
     options: Options
     progress: Progress
     steps: Steps
     _stops: int = 0
-    _passed_over: dict[str, str] = field(default_factory=dict)
-    _stop_said: str = ""
+    _lookout: Lookout = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lookout = Lookout(self.config, self.progress, self._run, lambda: bool(self._stops))
 
     # ---- until nothing is left
 
@@ -168,16 +137,20 @@ class _Loop:
                 return current.exit_code
             self._sleep(pause)
 
-    def one_pass(self) -> _Pass:
-        """Finish what an earlier loop left, then work what is ready, looking again after each."""
-        current = _Pass()
+    def one_pass(self) -> Pass:
+        """Finish what an earlier loop left, then work what is ready, looking again after each.
+
+        Where it stays (`forever`), a free job looks again after the interval too.
+        """
+        current = Pass()
         self._ended(self._run("finalize", "--pending"), current)
         running: dict[Future[Ran], str] = {}
-        looked = False
+        looked, next_look = False, 0.0
         with ThreadPoolExecutor(self.options.jobs, "issue") as pool:
             while True:
+                looked &= not self.options.forever or time.monotonic() < next_look
                 if not looked and self._may_start(current, running):
-                    looked = True
+                    looked, next_look = True, time.monotonic() + self.options.interval_seconds
                     for record in self._next(current, running):
                         assert record.issue
                         current.times[record.issue.id] += 1
@@ -193,31 +166,8 @@ class _Loop:
                     if not ran.records:  # what it left is found by `finalize --pending`
                         current.given_up.add(issue)
 
-    def look(self, current: _Pass) -> list[Record]:
-        """identity | sync | select: what is ready, in working order; says what is passed over, and why."""
-        records: list[Record] | None = None
-        chosen = ["--issue", self.options.issue] if self.options.issue else []
-        for step, options in (("identity", []), ("sync", []), ("select", ["--all", *chosen])):
-            ran = self._run(step, *options, feed=records)
-            records = ran.records
-            for error in ran.errors or ([ran.error] if ran.error else []):
-                if not self._stops:
-                    telling.failed(self.progress, step, error)
-                    self._note_error(error, current)
-            if self._stops or ran.error or any(record.error for record in records):
-                return []
-        assert records is not None
-        stop = selection.stop(self.config, time.time())
-        if stop and stop != self._stop_said:
-            self.progress.say("no_start", f"nothing is begun: {stop}")
-        self._stop_said = stop
-        seen = {record.issue.id: record.skipped or "" for record in records if record.issue}
-        for record in records:
-            said = (stop, self._passed_over.get(record.issue.id) if record.issue else "")
-            if record.issue and record.skipped and record.skipped not in said:
-                telling.passed_over(self.progress, record)
-        self._passed_over = {issue: why for issue, why in seen.items() if why}
-        return [record for record in records if record.issue and not record.skipped]
+    def look(self, current: Pass) -> list[Record]:
+        return self._lookout.look(current, self.options.issue)
 
     # ---- one issue
 
@@ -230,29 +180,22 @@ class _Loop:
             ran = self._run("run", feed=ran.records)
         return self._run("finalize", feed=ran.records) if ran.records else ran
 
-    def _ended(self, ran: Ran, current: _Pass) -> None:
+    def _ended(self, ran: Ran, current: Pass) -> None:
         if ran.error and not self._stops:
             telling.failed(self.progress, ran.step, ran.error)
-            self._note_error(ran.error, current)
+            current.note_error(ran.error)
         for record in ran.records:
             telling.ended(self.progress, record)
-            if record.error and record.issue:
-                current.given_up.add(record.issue.id)
-                self._note_error(record.error, current)
-            if record.run and record.run.ended_by == "interrupted" and record.issue:
-                current.given_up.add(record.issue.id)
-            if record.result and record.result.outcome in AGENT_IS_OUT:
-                current.agent_is_out = True
-                current.note(AGENT_IS_OUT[record.result.outcome])
+            current.note_end(record)
 
     # ---- what may be started
 
-    def _may_start(self, current: _Pass, running: dict[Future[Ran], str]) -> bool:
+    def _may_start(self, current: Pass, running: dict[Future[Ran], str]) -> bool:
         if self._stops or current.agent_is_out or len(running) >= self.options.jobs:
             return False
         return not (self.options.once and current.times)
 
-    def _next(self, current: _Pass, running: dict[Future[Ran], str]) -> Iterator[Record]:
+    def _next(self, current: Pass, running: dict[Future[Ran], str]) -> Iterator[Record]:
         """The ready issues that are started now. One that was worked in this pass comes again only
         when selection still says so, no step failed on it, and at most `max_attempts` times."""
         free = 1 if self.options.once else self.options.jobs - len(running)
@@ -267,7 +210,7 @@ class _Loop:
 
     # ---- steps, signals, sleep
 
-    def _tidy(self, current: _Pass) -> None:
+    def _tidy(self, current: Pass) -> None:
         """Remove old runs, and pack what many small writes left: a loop must not fill its disk."""
         from ent_agent import retention, upkeep
 
@@ -287,11 +230,7 @@ class _Loop:
             bound += seconds(self.config.worktree.setup_timeout) * len(self.config.worktree.setup)
         return self.steps.run(step, *options, feed=feed, timeout_seconds=bound)
 
-    def _note_error(self, error: ErrorSection, current: _Pass) -> None:
-        if error.code != "busy":  # somebody else is at it: that is no failure of ours
-            current.note(error.exit_code, retry=error.retry)
-
-    def _sum_up(self, current: _Pass) -> None:
+    def _sum_up(self, current: Pass) -> None:
         if not current.worked and not current.exit_code:
             self.progress.say("nothing_ready", "nothing to do")
             return

@@ -215,6 +215,17 @@ def test_forever_goes_on_after_failures_until_told_to_end(place: Path) -> None:
     assert it.calls("run") == ["run a"]
 
 
+def test_a_free_job_takes_up_what_comes_while_another_is_at_work(place: Path) -> None:
+    it = Loop(place, ready=["a"], steps={"run a": ["sleep 30"]})
+    running = it.start("--forever", "--jobs")
+    it.until("run a")
+    steps.install(it.folder, ready=["a", "b"], steps={"run a": ["sleep 30"]})
+    it.until("done b")
+    running.terminate()
+    running.communicate(timeout=20)
+    assert it.calls("run", "stopped") == ["run a", "run b", "stopped run a"]
+
+
 def test_kill_9_of_the_loop_ends_its_steps(place: Path) -> None:
     it = Loop(place, ready=["a"], steps={"run": ["sleep 30"]})
     running = it.start()

@@ -160,7 +160,8 @@ def main(config: str, folder: str, *options: str) -> int:
     loaded = load(config)
     said = progress.to(sys.stdout)
     steps = Steps(loaded.path, telling.of_steps(said), Path(folder))
-    chosen = loop.Options(forever="--forever" in options, interval_seconds=0.01)
+    jobs = 2 if "--jobs" in options else 1
+    chosen = loop.Options(forever="--forever" in options, interval_seconds=0.05, jobs=jobs)
     return loop.run(loaded, chosen, said, steps)
 
 

@@ -1,0 +1,65 @@
+"""A look at what there is to do: identity | sync | select, and what is said of what is passed over."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ent_agent import selection, telling
+from ent_agent.config import Config
+from ent_agent.passes import Pass
+from ent_agent.pipeline import Ran
+from ent_agent.progress import Progress
+from ent_agent.records import Record
+
+
+class RunStep(Protocol):
+    def __call__(self, step: str, *options: str, feed: list[Record] | None = None) -> Ran: ...
+
+
+class Stopped(Protocol):
+    def __call__(self) -> bool: ...
+
+
+@dataclass
+class Lookout:
+    """Looks again and again, and says what has changed since the last time."""
+
+    config: Config
+    progress: Progress
+    run: RunStep
+    stopped: Stopped
+    _passed_over: dict[str, str] = field(default_factory=dict)
+    _stop: str = ""
+
+    def look(self, current: Pass, issue: str = "") -> list[Record]:
+        """What is ready, in working order; `issue`: only this one. None when a step failed, which is said."""
+        records: list[Record] | None = None
+        chosen = ["--issue", issue] if issue else []
+        for step, options in (("identity", []), ("sync", []), ("select", ["--all", *chosen])):
+            ran = self.run(step, *options, feed=records)
+            records = ran.records
+            if self.stopped():
+                return []
+            for error in ran.errors or ([ran.error] if ran.error else []):
+                telling.failed(self.progress, step, error)
+                current.note_error(error)
+            if ran.error or any(record.error for record in records):
+                return []
+        assert records is not None
+        self._say_passed_over(records)
+        return [record for record in records if record.issue and not record.skipped]
+
+    def _say_passed_over(self, records: list[Record]) -> None:
+        """What holds for all is said once, and not for each."""
+        stop = selection.stop(self.config, time.time())
+        if stop and stop != self._stop:
+            self.progress.say("no_start", f"nothing is begun: {stop}")
+        self._stop = stop
+        before, self._passed_over = self._passed_over, {}
+        for record in records:
+            if record.issue and record.skipped:
+                self._passed_over[record.issue.id] = record.skipped
+                if record.skipped not in (stop, before.get(record.issue.id)):
+                    telling.passed_over(self.progress, record)
