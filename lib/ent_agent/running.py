@@ -122,7 +122,7 @@ class _Attempt:
                 f"no sandbox ({self.sandbox.why}): what runs as this user can read the key; see docs/safety.md"
             )
         self._save("running")
-        reached("run-started")
+        reached("agent-about-to-start")
         for log in (self.places.stdout, self.places.stderr, self.places.setup):
             log.unlink(missing_ok=True)
         try:
