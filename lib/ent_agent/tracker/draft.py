@@ -142,7 +142,9 @@ def check_name(name: bytes) -> None:
     Raises:
         BadData: they cannot; says why, as the system would.
     """
-    if name in (b"", b".", b"..") or b"/" in name or b"\0" in name or name.lower() in (b".git", b"git~1"):
+    if name in (b".", b".."):
+        raise BadData("Is a directory (os error 21)")
+    if not name or b"/" in name or b"\0" in name or name.lower() in (b".git", b"git~1"):
         raise BadData(f"{name.decode('utf-8', 'replace')!r} cannot be a file name")
     if len(name) > MAX_NAME_BYTES:
         raise BadData("File name too long (os error 36)")

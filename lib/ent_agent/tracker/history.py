@@ -17,13 +17,8 @@ from harness.git import Git
 
 from ent_agent.tracker.format import Instant
 
-MAX_PATHSPECS = 200  # above, git is faster when it lists everything
-
 _LOG = (
     "log",
-    "--stdin",
-    "--full-history",
-    "--parents",
     "--root",
     "--no-diff-merges",
     "--raw",
@@ -67,7 +62,6 @@ def origins(git: Git, commit: str, folders: Iterable[bytes]) -> dict[bytes, Orig
 
 def _oldest(commits: dict[str, _Commit], tip: str, folder: bytes) -> Origin | None:
     """The last commit that `git log -- folder` would list: newest first, sides of a merge by date."""
-    tip = tip if tip in commits else next(iter(commits), "")
     heap: list[tuple[int, int, str]] = []
     seen: set[str] = set()
     last: Origin | None = None
@@ -92,11 +86,13 @@ def _oldest(commits: dict[str, _Commit], tip: str, folder: bytes) -> Origin | No
 
 
 def _read(git: Git, commit: str, wanted: frozenset[bytes]) -> dict[str, _Commit]:
-    """All commits of the history that matter, newest first; parents are the nearest that matter."""
-    paths = [b":(top,literal)" + path for path in sorted(wanted)] if len(wanted) <= MAX_PATHSPECS else []
-    script = b"\n".join([commit.encode(), b"--", *paths]) + b"\n"
+    """All commits of the history.
+
+    Not limited to the folders: git then leaves out parents, and which one is followed at a
+    merge depends on those too.
+    """
     commits: dict[str, _Commit] = {}
-    for header, touched in _records(git.run(*_LOG, stdin=script).stdout):
+    for header, touched in _records(git.run(*_LOG, commit, "--").stdout):
         oid, parents, committed, authored, author = header.split("\2", 4)
         changed = (_folders(touched) & wanted,)
         commits[oid] = _Commit(

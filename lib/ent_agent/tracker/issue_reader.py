@@ -23,14 +23,15 @@ Origins = Callable[[Iterable[bytes]], Mapping[bytes, Origin]]
 
 
 def read_rows(git: Git, folders: Mapping[str, IssueFolder]) -> Iterator[tuple[str, Row]]:
-    """A row for each issue; one that cannot be read says so in its row."""
+    """A row for each issue; one that cannot be read says so in its row.
+
+    Comments are counted, and must have what makes a comment; their files are not read.
+    """
     for part in _slices(folders):
-        contents = fetch(git, (oid for folder in part.values() for oid in folder if oid))
-        for issue_id, folder in part.items():
-            try:
-                yield issue_id, _row(parse_fields(folder, contents))
-            except BadData as error:
-                yield issue_id, Row(unreadable=error.message)
+        drafts = _read_fields(git, part)
+        _read_comment_folders(git, drafts)
+        for issue_id, draft in drafts.items():
+            yield issue_id, Row(unreadable=draft.message) if isinstance(draft, BadData) else _row(draft)
 
 
 def read_issues(
@@ -38,15 +39,9 @@ def read_issues(
 ) -> Iterator[tuple[str, Issue | BadData]]:
     """Each issue with its comments, or why it cannot be read."""
     for part in _slices(folders):
-        contents = fetch(git, (oid for folder in part.values() for oid in folder if oid))
-        drafts: dict[str, _Draft | BadData] = {}
-        for issue_id, folder in part.items():
-            try:
-                drafts[issue_id] = _Draft(issue_id, parse_fields(folder, contents), {})
-            except BadData as error:
-                drafts[issue_id] = error
+        drafts = _read_fields(git, part)
+        contents = fetch(git, _read_comment_folders(git, drafts))
         good = [draft for draft in drafts.values() if isinstance(draft, _Draft)]
-        contents = _read_comments(git, good)
         known = origins([folder for draft in good for folder in draft.without_origin()])
         for issue_id, draft in drafts.items():
             yield issue_id, draft if isinstance(draft, BadData) else _finished(draft, contents, known)
@@ -63,39 +58,52 @@ class _Draft(NamedTuple):
 
     id: str
     fields: Fields
-    comments: dict[bytes, CommentFolder | BadData]
+    comments: dict[bytes, CommentFolder]
 
     def without_origin(self) -> Iterator[bytes]:
         """The folders that lack an author or a creation_time file."""
         if self.fields.author is None or self.fields.created is None:
             yield self.id.encode()
         for name, folder in self.comments.items():
-            if isinstance(folder, CommentFolder) and not (folder.author and folder.creation_time):
+            if not (folder.author and folder.creation_time):
                 yield self.path(name)
 
     def path(self, comment: bytes) -> bytes:
         return self.id.encode() + b"/comments/" + comment
 
 
-def _read_comments(git: Git, drafts: list[_Draft]) -> Contents:
-    """Find the folders of all comments, and read their files."""
-    trees = fetch(git, (oid for draft in drafts for oid in draft.fields.comments.values()))
-    wanted: list[bytes] = []
-    for draft in drafts:
+def _read_fields(git: Git, folders: Mapping[str, IssueFolder]) -> dict[str, _Draft | BadData]:
+    contents = fetch(git, (oid for folder in folders.values() for oid in folder if oid))
+    drafts: dict[str, _Draft | BadData] = {}
+    for issue_id, folder in folders.items():
+        try:
+            drafts[issue_id] = _Draft(issue_id, parse_fields(folder, contents), {})
+        except BadData as error:
+            drafts[issue_id] = error
+    return drafts
+
+
+def _read_comment_folders(git: Git, drafts: dict[str, _Draft | BadData]) -> list[bytes]:
+    """Find the folders of all comments, and return the ids of the files in them."""
+    good = [draft for draft in drafts.values() if isinstance(draft, _Draft)]
+    trees = fetch(git, (oid for draft in good for oid in draft.fields.comments.values()))
+    files: list[bytes] = []
+    for draft in good:
         for name, oid in draft.fields.comments.items():
             data = trees[oid]
             try:
                 if data is None:
                     raise BadData(f"the object {oid.hex()} {MISSING}")
-                folder = comment_folder(data, len(oid))
-                draft.comments[name] = folder
-                wanted += [file for file in folder if file]
+                folder = draft.comments[name] = comment_folder(data, len(oid))
+                files += [file for file in folder if file]
             except BadData as error:
-                draft.comments[name] = error
-    return fetch(git, wanted)
+                where = f"comments/{name.decode('utf-8', 'replace')}"
+                drafts[draft.id] = BadData(f"{where}/{error.message}")
+    return files
 
 
-def _row(fields: Fields) -> Row:
+def _row(draft: _Draft) -> Row:
+    fields = draft.fields
     return Row(
         title=fields.description.split("\n", 1)[0],
         created=fields.created,
@@ -130,15 +138,13 @@ def _finished(draft: _Draft, contents: Contents, known: Mapping[bytes, Origin]) 
 def _comment(
     draft: _Draft,
     name: bytes,
-    folder: CommentFolder | BadData,
+    folder: CommentFolder,
     contents: Contents,
     known: Mapping[bytes, Origin],
 ) -> tuple[Instant, bytes, Comment]:
     """A comment with what it is sorted by: its time, then its id."""
     comment_id = name.decode("utf-8", "replace")
     try:
-        if isinstance(folder, BadData):
-            raise folder
         author, created = _origin(
             text("author", folder.author, contents) if folder.author else None,
             moment("creation_time", folder.creation_time, contents),
