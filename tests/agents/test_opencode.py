@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.agents import homes
+from tests.agents.cases import Cases
+
+
+class TestOpencode(Cases):
+    name = "opencode"
+    gives_up = False  # it tries for more than a minute
+    has_turn_limit = False
+
+    def settle(self, home: Path, url: str) -> dict[str, str]:
+        return homes.opencode(home, url)
