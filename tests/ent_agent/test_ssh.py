@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +15,14 @@ import pytest
 from ent_agent import identity, origin
 from ent_agent.config import Config
 from harness import git as git_
+from harness import process
 from harness.errors import BadConfig, TryLater
 from harness.git import Git, GitFailed
 
-from tests.support.sample import Sample, configuration
+from tests.support.sample import SPELLING, Sample, configuration
 from tests.support.ssh_server import SSHD, MuteServer, SshServer
+
+ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(
     SSHD is None, reason="sshd is not installed: sudo apt-get install openssh-server"
@@ -161,8 +166,8 @@ def test_a_server_that_falls_silent_in_the_middle_is_given_up(
     try:
         assert fetching.wait(20) != 0
     finally:
-        for process in frozen:
-            process.kill()
+        for session in frozen:
+            session.kill()
     assert fetching.stderr and b"not responding" in fetching.stderr.read()
 
 
@@ -185,14 +190,34 @@ def test_a_fetch_and_an_atomic_push_of_several_refs_go_through(client: Git, samp
     assert sample.git.refs("refs/ent-agent/") == {}
 
 
+def test_the_loop_works_an_issue_over_ssh_and_says_what_to_do_about_a_changed_host(
+    place: Path, config: Config, server: SshServer, sample: Sample
+) -> None:
+    server.authorize(identity.ensure(config).public_key)
+    words = [sys.executable, "-m", "invoke", "-r", str(ROOT), "loop", "--config", str(config.path), "--once"]
+    looped = process.run(words, timeout_seconds=90)
+    assert looped.exit_code == 0, looped.text + looped.error_text
+    assert sample.branches().keys() == {"main", "entomologist-data", f"robo/{SPELLING}"}
+    assert sample.git.refs("refs/ent-agent/") == {}
+    server.stop()
+    server.new_host_key()
+    server.start()
+    words = [str(ROOT / "bin/ent-agent-sync"), "--config", str(config.path)]
+    synced = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    assert synced.returncode == 75
+    error = json.loads(synced.stderr.splitlines()[-1])
+    assert (error["code"], error["retry"]) == ("host_key_changed", True)
+    assert "ssh-keygen -R" in error["hint"]
+
+
 def freeze_sessions(server: SshServer) -> list[psutil.Process]:
     """Stop the server's side of a connection as soon as its command runs."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         sessions = server.sessions()
-        if any("sleep" in process.name() for process in sessions):
-            for process in sessions:
-                process.suspend()
+        if any("sleep" in session.name() for session in sessions):
+            for session in sessions:
+                session.suspend()
             return sessions
         time.sleep(0.05)
     raise AssertionError("no session was opened")

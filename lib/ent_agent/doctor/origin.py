@@ -156,7 +156,7 @@ def _claims_refused(config: Config, said: str) -> Finding:
 
 
 def _probe(seen: Origin, number: int) -> str:
-    """A claim value that holds nothing: nobody waits for it, and everybody may sweep it."""
+    """A claim of no issue: nobody waits for it, and everybody may sweep it, should a kill leave it there."""
     value = ClaimValue(
         agent=seen.config.id,
         host=socket.gethostname(),
@@ -164,7 +164,6 @@ def _probe(seen: Origin, number: int) -> str:
         number=number,
         time=clock.timestamp(),
         nonce=clock.boot_id() + str(clock.now().monotonic_seconds),
-        released=True,
     )
     tree = seen.git.objects.write("tree", format_tree({}))
     return seen.git.objects.write_commit(tree, [], value.message())
