@@ -2,7 +2,7 @@
 
 Works in a bare repository as in a person's own, on one branch only: nothing else is
 fetched, no push is forced, no ref but the branch and its tracking ref moves. What a
-refused push means is never read from its text: origin is asked what it has.
+refused push means is never read from its text: the remote is asked what it has.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def synchronize(git: Git, branch: str, remote: str = "origin") -> Synced | None:
     """
     _check_names(git, branch, remote)
     before = git.resolve(f"refs/heads/{branch}")
-    refusals = 0
+    refused_at: list[str | None] = []
     for _ in _rounds():
         theirs = fetch(git, branch, remote)
         ours = git.resolve(f"refs/heads/{branch}")
@@ -77,13 +77,13 @@ def synchronize(git: Git, branch: str, remote: str = "origin") -> Synced | None:
         _refuse_code(git, branch, remote, level)
         if level == theirs:
             return _synced(git, level, before, theirs)
-        pushed = push(git, branch, remote, level)
-        if pushed is None:
+        refusal = push(git, branch, remote, level)
+        if refusal is None:
             git.update_ref(f"refs/remotes/{remote}/{branch}", level)
             return _synced(git, level, before, theirs)
-        refusals += remote_head(git, branch, remote) == theirs
-        if refusals >= MAX_REFUSALS:
-            raise pushed
+        refused_at.append(theirs)
+        if refused_at.count(theirs) >= MAX_REFUSALS:
+            raise refusal
     raise TryLater(f"{remote} moved on {MAX_ROUNDS} times while {branch} was brought level")
 
 
@@ -111,16 +111,13 @@ def fetch(git: Git, branch: str, remote: str) -> str | None:
 
 
 def push(git: Git, branch: str, remote: str, commit: str) -> Unreachable | None:
-    """Push `commit`, a fast-forward or a new branch. None: `remote` has it; else why it did not take it.
+    """Push `commit`, a fast-forward or a new branch. None: `remote` took it.
 
-    Raises:
-        Unreachable: it could not be asked either.
+    Else why not, as git tells it; whether it arrived all the same the next `fetch` shows.
     """
     options = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]
     pushed = git.run("push", *options, remote, f"{commit}:refs/heads/{branch}", check=False)
-    if pushed.ok or remote_head(git, branch, remote) == commit:  # killed half-way, it may have arrived
-        return None
-    return Unreachable(pushed, f"{remote} did not take {branch}")
+    return None if pushed.ok else Unreachable(pushed, f"{remote} did not take {branch}")
 
 
 def remote_head(git: Git, branch: str, remote: str) -> str | None:

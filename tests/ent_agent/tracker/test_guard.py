@@ -384,14 +384,14 @@ def test_thousands_of_changes_are_looked_at_up_to_a_limit_and_counted(guarded: G
     own[b"comments"] = Entry(TREE, objects.write_tree({**before, **many}))
     own[b"state"] = Entry(FILE, objects.write("blob", b"blocked"))
     root = guarded.root() | {OWN.encode(): Entry(TREE, objects.write_tree(own))}
-    root |= {b"n%05d" % n: issue for n in range(20_000)}
+    root |= {b"0n%05d" % n: issue for n in range(20_000)}
     tip = objects.write_commit(objects.write_tree(root), [guarded.base], "flood")
     started = time.monotonic()
     admitted = admit(guarded.git, guarded.base, tip, OWN, is_agent)
     assert time.monotonic() - started < 20
     files = guarded.git.lines("ls-tree", "-r", "--name-only", admitted.commit)
     assert len([f for f in files if "/comments/0" in f]) == 2 * admission.MAX_NEW_COMMENTS
-    assert len([f for f in files if f.startswith("n0")]) == 2 * admission.MAX_NEW_ISSUES
+    assert len([f for f in files if f.startswith("0n")]) == 2 * admission.MAX_NEW_ISSUES
     assert guarded.git.text("cat-file", "blob", f"{admitted.commit}:{OWN}/state") == "blocked"
     assert len(admitted.dropped) == admission.MAX_DROPPED + 1
     assert admitted.dropped[-1].why.endswith(" more changes")

@@ -111,24 +111,29 @@ def test_what_a_merge_itself_chose_is_as_old_as_that_merge(repository: Repositor
     base = repository.commit(state="new", at=0)
     one, two = (repository.commit(base, state=state, at=1) for state in ("done", "blocked"))
     ours = repository.commit(one, two, state="backlog", at=30)
+    ours = repository.commit(ours, assignee="bob", at=2)
     theirs = repository.commit(base, state="wontdo", at=20)
     assert repository.merged(ours, theirs)["i/state"] == "backlog"
 
 
-def test_a_merge_makes_what_it_took_no_younger(repository: Repository) -> None:
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_merge_makes_what_it_took_no_younger(repository: Repository, first: int) -> None:
     base = repository.commit(state="new", at=0)
-    one, two = repository.commit(base, state="done", at=10), repository.commit(base, at=11, assignee="bob")
-    ours = repository.commit(two, one, state="done", at=30)
+    lines = [repository.commit(base, state="done", at=10), repository.commit(base, state="backlog", at=25)]
+    ours = repository.commit(lines[first], lines[1 - first], state="done", at=30)
     theirs = repository.commit(base, state="wontdo", at=20)
     assert repository.merged(ours, theirs)["i/state"] == "wontdo"
 
 
 def test_unrelated_histories_go_by_the_clock_from_their_first_commits(repository: Repository) -> None:
     older, newer = repository.commit(state="new", at=5), repository.commit(state="done", at=6)
-    assert repository.merged(repository.commit(older, assignee="bob"), newer)["i/state"] == "done"
+    ours = repository.commit(older, assignee="bob", at=50)
+    assert repository.merged(ours, newer)["i/state"] == "done"
 
 
-def test_settings_of_the_repository_do_not_change_what_the_clock_says(repository: Repository) -> None:
+def test_settings_of_the_repository_do_not_change_what_the_clock_says(
+    repository: Repository, place: Path
+) -> None:
     for setting in (
         "log.showRoot=false",
         "log.showSignature=true",
@@ -136,8 +141,16 @@ def test_settings_of_the_repository_do_not_change_what_the_clock_says(repository
         "log.mailmap=true",
     ):
         repository.git.run("config", *setting.split("="))
+    (place / "gpg").write_text("#!/bin/sh\necho no such key >&2\nexit 1\n")
+    (place / "gpg").chmod(0o755)
+    repository.git.run("config", "gpg.program", str(place / "gpg"))
     older, newer = repository.commit(state="new", at=5), repository.commit(state="done", at=6)
-    assert repository.merged(repository.commit(older, assignee="bob"), newer)["i/state"] == "done"
+    signature = b"\ngpgsig -----BEGIN PGP SIGNATURE-----\n abc\n -----END PGP SIGNATURE-----\n\n"
+    signed = repository.git.objects.read(older).replace(b"\n\n", signature, 1)
+    first = repository.git.objects.write("commit", signed)
+    repository.files[first] = repository.files[older]
+    ours = repository.commit(first, assignee="bob", at=50)
+    assert repository.merged(ours, newer)["i/state"] == "done"
 
 
 @pytest.mark.parametrize("name", ["a line\nand another", "[x]*?\\", "é", ":(top)x", "\x01x", "-q"])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from ent_agent.sample import ALICE, CODE, DATA, commit_files, make
+from ent_agent.tracker import sync
 from ent_agent.tracker.sync import Unreachable, bring_level, synchronize
 from harness.errors import EX_TEMPFAIL, BadConfig, BadData, TryLater
 from harness.git import Git, Person, init_bare
@@ -99,7 +100,7 @@ def test_both_sides_come_to_have_what_either_did(place: Path, origin: Git) -> No
 def test_level_sides_are_left_as_they_are(place: Path, origin: Git) -> None:
     git = control(place, origin)
     level = bring_level(git, DATA)
-    hook(origin, "pre-receive", "exit 1")
+    git.run("config", "remote.origin.pushurl", str(place / "nowhere"))
     assert bring_level(git, DATA) == level
 
 
@@ -148,7 +149,7 @@ def test_a_persons_own_repository_is_left_alone_but_for_the_branch(place: Path, 
     subprocess.run(["git", "clone", "-q", origin.git_dir, "mine"], check=True, cwd=place)
     git = Git(place / "mine" / ".git", person=ALICE)
     git.run("config", "push.followTags", "true")
-    git.run("tag", "-m", "mine", "mine", CODE)
+    git.run("tag", "-m", "mine", "mine", f"refs/remotes/origin/{DATA}")
     commit_files(origin, CODE, {"new": b""}, "More code")
     (place / "mine" / "greet.sh").write_text("changed")
     before = git.refs()
@@ -267,6 +268,26 @@ def test_a_push_whose_answer_was_lost_is_known_by_asking(place: Path, origin: Gi
     hook(origin, "post-receive", "kill -9 $PPID")
     assert bring_level(git, DATA) == tip == origin.resolve(f"refs/heads/{DATA}")
     assert git.resolve(f"refs/remotes/origin/{DATA}") == tip
+
+
+def test_what_is_written_here_while_we_merge_is_not_lost(
+    place: Path, origin: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = control(place, origin)
+    bring_level(git, DATA)
+    comment(git, 1)
+    comment(origin, 2)
+    plain = sync.merge
+
+    def slow(git: Git, ours: str, theirs: str, *, message: str) -> str:
+        merged = plain(git, ours, theirs, message=message)
+        if comments(git) == 1:
+            comment(git, 3)
+        return merged
+
+    monkeypatch.setattr(sync, "merge", slow)
+    assert bring_level(git, DATA) == origin.resolve(f"refs/heads/{DATA}")
+    assert comments(origin) == comments(git) == 3
 
 
 # ---- trackers on a code branch
