@@ -28,7 +28,7 @@ HALFWAY = (
 """What says, in a registration, that git was doing something that takes several steps."""
 
 _HOLDING = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
-_LIMIT = 4096  # bytes of a file that is read; each is one line
+_LIMIT = 8192  # bytes of a file that are read
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Registration:
     @cached_property
     def path(self) -> Path:
         """The worktree; it may not be there."""
-        return Path(_line(self.folder / "gitdir")).parent
+        return Path(_text(self.folder / "gitdir")).parent
 
     @cached_property
     def head(self) -> str:
@@ -92,18 +92,23 @@ def back_pointer(worktree: Path) -> Path | None:
     link = worktree / ".git"
     if link.is_symlink() or not link.is_file():
         return None
-    line = _line(link)
-    if not line.startswith("gitdir: "):
+    text = _text(link)
+    if not text.startswith("gitdir: "):
         return None
-    return (worktree / line.removeprefix("gitdir: ")).resolve()
+    return (worktree / text.removeprefix("gitdir: ")).resolve()
 
 
 def _line(path: Path) -> str:
     """The first line of a small file; "" when there is none that can be read."""
+    return _text(path).split("\n", 1)[0]
+
+
+def _text(path: Path) -> str:
+    """A small file without its last line end: a path may have line ends of its own."""
     try:
         if path.is_symlink() or not path.is_file():
             return ""
         with path.open("rb") as file:
-            return os.fsdecode(file.read(_LIMIT)).split("\n", 1)[0]
+            return os.fsdecode(file.read(_LIMIT)).removesuffix("\n")
     except OSError:
         return ""

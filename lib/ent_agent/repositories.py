@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from shutil import which
 
 from harness import atomic, lock
 from harness.diagnostics import say
@@ -63,7 +64,7 @@ def control(config: Config) -> Git:
         state.of(config).control,
         ssh_command=identity.ssh_command(config),
         person=config.person,
-        config=_CONTROL_CONFIG | signing,
+        config=_CONTROL_CONFIG | _without_lfs() | signing,
     )
 
 
@@ -193,6 +194,17 @@ def origin_url(config: Config) -> str:
 def shown_url(config: Config) -> str:
     """`repo_url` for records and messages: without what may be a token in front of a web host."""
     return re.sub(r"^(https?://)[^/@]*@", r"\1", config.repo_url)
+
+
+def _without_lfs() -> dict[str, str]:
+    """Where git-lfs is not on PATH (cron), its files stay the pointers that they are in git.
+
+    Else GIT_LFS_SKIP_SMUDGE, which `harness.git` sets, has the same effect.
+    """
+    if which("git-lfs"):
+        return {}
+    commands = dict.fromkeys(("filter.lfs.clean", "filter.lfs.smudge", "filter.lfs.process"), "")
+    return commands | {"filter.lfs.required": "false"}
 
 
 _BARE = {"repositoryformatversion": "0", "filemode": "true", "bare": "true"}

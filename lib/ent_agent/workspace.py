@@ -35,9 +35,19 @@ class Workspace:
             path.unlink(missing_ok=True)
         self._run("read-tree", "-m", "-u", commit)
 
+    def load(self, head: str) -> None:
+        """Our index at `head`; what it knows of unchanged files it keeps, so that they are not read again."""
+        self.index.parent.mkdir(parents=True, exist_ok=True)
+        self._lock.unlink(missing_ok=True)  # of a killed git of ours: the issue's lock keeps others out
+        loaded = self._run("read-tree", "-m", head, check=False)
+        if not loaded.ok:
+            self.index.unlink(missing_ok=True)
+            self._run("read-tree", head)
+        self._run("update-index", "-q", "--refresh", check=False)
+
     def tree(self, head: str) -> str:
         """The tree that `head` would have with every change in the files that it has; untracked ones are left out."""
-        self._load(head)
+        self.load(head)
         changed = self._paths("ls-files", "--modified", "--deleted", "-z")
         self._add(dict.fromkeys(changed))
         return self._run("write-tree").text.strip()
@@ -72,20 +82,16 @@ class Workspace:
             self._run("read-tree", "-m", "-u", was, to)
         self._run("read-tree", "-m", index_at)
 
+    def is_sound(self, index: Path) -> bool:
+        """Whether git can read an index of the agent's."""
+        listed = self.git.run("ls-files", "--stage", check=False, env={"GIT_INDEX_FILE": str(index)})
+        return index.is_file() and listed.ok
+
     # ---- parts
 
     @property
     def _lock(self) -> Path:
         return self.index.with_name(f"{self.index.name}.lock")
-
-    def _load(self, head: str) -> None:
-        """Our index at `head`; what it knows of unchanged files it keeps, so that they are not read again."""
-        self.index.parent.mkdir(parents=True, exist_ok=True)
-        self._lock.unlink(missing_ok=True)  # of a killed git of ours: the issue's lock keeps others out
-        loaded = self._run("read-tree", "-m", head, check=False)
-        if not loaded.ok:
-            self.index.unlink(missing_ok=True)
-            self._run("read-tree", head)
 
     def _paths(self, *args: str) -> list[bytes]:
         return [path for path in self._run(*args).stdout.split(b"\0") if path]

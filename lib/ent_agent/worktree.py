@@ -13,15 +13,13 @@ from pathlib import Path
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.errors import BadConfig, TryLater
-from harness.git import GitFailed
 
-from ent_agent import branches, clearing, published, registering, repositories, state, workspace
+from ent_agent import branches, clearing, moving, published, registering, repositories, state, workspace
 from ent_agent.config import Config
 from ent_agent.place import Place
 from ent_agent.records import Record, WorktreeSection
 from ent_agent.registrations import Registration
 from ent_agent.repositories import REMOTE
-from ent_agent.workspace import Workspace
 
 MOST_LEFT_OVERS = 200
 """Paths that a record names."""
@@ -123,9 +121,9 @@ class _Preparation:
         self.kept += [place.keep(commit) for commit in begin.kept]
         reached("worktree-decided")
         start = begin.start
-        is_kept = registered is not None and self._brought_to(registered, head or start, start)
+        is_kept = registered is not None and moving.bring(place, registered, head or start, start, self.kept)
         if not is_kept:
-            self._check_out(start)
+            moving.check_out(place, start)
         self._set_branch(start)
         if begin.anew:
             published.forget(place.git, place.branch)
@@ -147,67 +145,6 @@ class _Preparation:
         if not self.place.is_reachable(head, local):
             self.kept.append(self.place.keep(head))
         return local
-
-    # ---- files
-
-    def _brought_to(self, registered: Registration, head: str, start: str) -> bool:
-        """Bring the worktree's files from `head` to `start`, with the changes that nobody committed.
-
-        False: that could not be done; the folder is moved aside.
-        """
-        place = self.place
-        moves = head != start or bool(registered.halfway)
-        try:
-            if moves:
-                self._carry_over(registered, head, start)
-        except GitFailed as failed:
-            say(f"{place.path} cannot be brought to {start[:12]}: {failed.message}")
-            clearing.clear_folder(place)
-            clearing.let_go(place, registered, self.kept)
-            return False
-        for lock in registered.folder.glob("*.lock"):
-            lock.unlink(missing_ok=True)  # of a killed git: who holds the issue's lock is alone here
-        if moves or not (registered.folder / "index").is_file():
-            self._give_index(registered.folder, start)
-        registering.detach_from_halfway(registered)
-        return True
-
-    def _carry_over(self, registered: Registration, head: str, start: str) -> None:
-        place = self.place
-        was = place.space.tree_with_obstacles(head, start)
-        to = place.git.objects.tree_of(start)
-        if was != place.git.objects.tree_of(head):
-            change = workspace.left_over_commit(place.git, head, was)
-            merged = None if registered.halfway else branches.merged_tree(place.git, change, head, start)
-            if merged is None:
-                self.kept.append(place.keep(change))
-            to = merged or to
-        reached("worktree-left-overs-kept")
-        place.space.move(was, to, start)
-        reached("worktree-files-moved")
-
-    def _check_out(self, start: str) -> None:
-        """Files, registration and folder, each made aside and put in place whole."""
-        place, folder = self.place, state.of(self.place.config)
-        name = state.key(place.issue_id)
-        aside = folder.worktrees / f".new-{name}"
-        workspace.remove_folder(aside)
-        aside.mkdir(parents=True)
-        Workspace(place.git, aside, place.space.index).fill(start)
-        reached("worktree-filled")
-        registered = registering.register(folder.work, place.path, place.ref, name)
-        self._give_index(registered, start)
-        reached("worktree-registered")
-        (aside / ".git").write_text(f"gitdir: {registered}\n", "utf-8")
-        aside.rename(place.path)
-        reached("worktree-placed")
-
-    def _give_index(self, registered: Path, start: str) -> None:
-        """The index that git finds in the worktree: a copy of ours, at `start`."""
-        place = self.place
-        if not place.space.index.exists():
-            place.space.tree(start)
-        workspace.copy_into_place(place.space.index, registered / "index")
 
     def _set_branch(self, start: str) -> None:
         place = self.place
