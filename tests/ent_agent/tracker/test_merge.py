@@ -144,13 +144,13 @@ def test_settings_of_the_repository_do_not_change_what_the_clock_says(
     (place / "gpg").write_text("#!/bin/sh\necho no such key >&2\nexit 1\n")
     (place / "gpg").chmod(0o755)
     repository.git.run("config", "gpg.program", str(place / "gpg"))
-    older, newer = repository.commit(state="new", at=5), repository.commit(state="done", at=6)
+    newer, older = repository.commit(state="done", at=6), repository.commit(state="new", at=5)
     signature = b"\ngpgsig -----BEGIN PGP SIGNATURE-----\n abc\n -----END PGP SIGNATURE-----\n\n"
-    signed = repository.git.objects.read(older).replace(b"\n\n", signature, 1)
+    signed = repository.git.objects.read(newer).replace(b"\n\n", signature, 1)
     first = repository.git.objects.write("commit", signed)
-    repository.files[first] = repository.files[older]
-    ours = repository.commit(first, assignee="bob", at=50)
-    assert repository.merged(ours, newer)["i/state"] == "done"
+    repository.files[first] = repository.files[newer]
+    ours = repository.commit(first, assignee="bob", at=1)
+    assert repository.merged(ours, older)["i/state"] == "done"
 
 
 @pytest.mark.parametrize("name", ["a line\nand another", "[x]*?\\", "é", ":(top)x", "\x01x", "-q"])
