@@ -143,7 +143,7 @@ class _Loop:
         Where it stays (`forever`), a free job looks again after the interval too.
         """
         current = Pass()
-        self._ended(self._run("finalize", "--pending"), current)
+        self._ended(self._run("finalize", "--pending"), current, late=True)
         running: dict[Future[Ran], str] = {}
         looked, next_look = False, 0.0
         with ThreadPoolExecutor(self.options.jobs, "issue") as pool:
@@ -180,13 +180,13 @@ class _Loop:
             ran = self._run("run", feed=ran.records)
         return self._run("finalize", feed=ran.records) if ran.records else ran
 
-    def _ended(self, ran: Ran, current: Pass) -> None:
+    def _ended(self, ran: Ran, current: Pass, *, late: bool = False) -> None:
         if ran.error and not self._stops:
             telling.failed(self.progress, ran.step, ran.error)
             current.note_error(ran.error)
         for record in ran.records:
             telling.ended(self.progress, record)
-            current.note_end(record)
+            current.note_end(record, late=late)
 
     # ---- what may be started
 

@@ -44,13 +44,13 @@ class Pass:
         if error.code != "busy":  # somebody else is at it: that is no failure of ours
             self.note(error.exit_code, retry=error.retry)
 
-    def note_end(self, record: Record) -> None:
-        """A record that went through finalize."""
-        if record.error and record.issue:
-            self.given_up.add(record.issue.id)
-            self.note_error(record.error)
-        if record.run and record.run.ended_by == "interrupted" and record.issue:
+    def note_end(self, record: Record, *, late: bool = False) -> None:
+        """A record that went through finalize; `late`: of a run that an earlier loop left."""
+        if record.run and record.run.ended_by == "interrupted" and record.issue and not late:
             self.given_up.add(record.issue.id)
         if record.result and record.result.outcome in AGENT_IS_OUT:
             self.agent_is_out = True
             self.note(AGENT_IS_OUT[record.result.outcome])
+        elif record.error and record.issue:
+            self.given_up.add(record.issue.id)
+            self.note_error(record.error)

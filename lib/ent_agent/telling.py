@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from ent_agent.config import Config
+from ent_agent.passes import AGENT_IS_OUT
 from ent_agent.progress import Level, Progress, duration
 from ent_agent.records import ErrorSection, Record, RunSection, Usage
 
@@ -75,9 +76,10 @@ def ended(progress: Progress, record: Record) -> None:
             pushed=result.pushed,
             handed_to=result.handed_to,
             seconds=ran_seconds(record.run),
+            resume_at=(record.error.resume_at if record.error else "") or None,
             **_usage(record.run.usage if record.run else Usage()),
         )
-    if record.error:
+    if record.error and not (record.result and record.result.outcome in AGENT_IS_OUT):
         failed(progress, "not finished", record.error, issue)
 
 
@@ -108,6 +110,8 @@ def _result(record: Record) -> str:
         )
     if result.handed_to:
         parts.append(f"handed to {result.handed_to}")
+    if record.error and record.error.resume_at:
+        parts.append(f"it goes on at {record.error.resume_at}")
     return ", ".join(parts) or "nothing to hand over"
 
 

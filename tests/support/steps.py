@@ -119,6 +119,14 @@ def _act(played: _Play, action: str, record: dict[str, Any]) -> None:
     if played.step == "finalize" and "error" not in record:
         outcome = rest[0] if word == "outcome" else "completed"
         record["result"] = {"outcome": outcome, "commits": ["c0ffee"], "pushed": True, "handed_to": "alice"}
+        if outcome in ("quota", "auth"):  # as finalize does it
+            exit_code = 75 if outcome == "quota" else 77
+            record["error"] = {
+                "code": outcome,
+                "message": "",
+                "exit_code": exit_code,
+                "retry": outcome == "quota",
+            }
         if word != "again":
             played.note(f"done {about}")
     _write(record)
