@@ -8,7 +8,6 @@ becomes a ref under refs/ent-agent/kept/ or a folder in quarantine/, and is said
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from harness.diagnostics import say
 from harness.effects import reached
