@@ -31,6 +31,8 @@ class Cases:
     model: ClassVar[str] = ""
     end: ClassVar[tuple[Turn, ...]] = (DONE,)
     """How the model says that it is done."""
+    success: ClassVar[str] = "success"
+    """What is read out of the output of a run that went well; "": it has nothing but the exit code."""
     gives_up: ClassVar[bool] = True
     """Whether it gives up soon when its provider is broken."""
     says_unauthorized: ClassVar[bool] = True
@@ -62,7 +64,7 @@ class Cases:
         with self.cli() as (cli, _):
             ran = cli.run()
         assert (ran.ended.exit_code, ran.ended.ended_by) == (0, "exit"), ran.stderr
-        assert ran.said.reported == "success"
+        assert ran.said.reported == self.success
         assert ran.said.message == "Done: hello."
         assert ran.git("log", "-1", "--format=%s, by %an") == "Add hello, by Robo"
         assert ran.git("status", "--porcelain", "--ignored") == ""
@@ -109,7 +111,7 @@ class Cases:
     def test_a_daemon_that_it_leaves_behind_is_ended(self) -> None:
         with self.cli(Turn("Starting.", DAEMON), *self.end) as (cli, _):
             ran = cli.run()
-        assert ran.said.reported == "success"
+        assert ran.said.reported == self.success
         daemon = int((self.place / "daemon").read_text())
         assert daemon in ran.ended.swept
         assert not Path(f"/proc/{daemon}").exists()
@@ -121,7 +123,7 @@ class Cases:
         assert len(prompt) > 300_000
         with self.cli() as (cli, model):
             ran = cli.run(prompt)
-        assert ran.said.reported == "success"
+        assert ran.said.reported == self.success
         if self.takes_any_prompt:
             assert json.dumps(prompt)[1:-1] in json.dumps(model.requests[0])
         else:
