@@ -31,6 +31,7 @@ from ent_agent import (
     saving,
     secrecy,
     settling,
+    spending,
     standing,
     state,
 )
@@ -113,6 +114,7 @@ class _Finalization:
     def work(self) -> Record:
         if self.run.phase == "running":
             sweeping.sweep(self.run.id)
+            self.record = spending.counted(self.record, self.config, self.run)
         if self.run.phase == "ran" and self.record.run is None:
             self.record = derive(self.record, run=runs.record(self.run).run)
         goes_on = self.run.phase == "finalized"

@@ -17,7 +17,15 @@ SCHEMA_VERSION = 1
 
 Outcome = Literal["completed", "stuck", "failed", "timeout", "turn_limit", "quota", "auth", "cancelled"]
 EndedBy = Literal[
-    "exit", "timeout", "silence", "signal", "cancelled", "claim_lost", "start_failed", "interrupted"
+    "exit",
+    "timeout",
+    "silence",
+    "signal",
+    "cancelled",
+    "claim_lost",
+    "start_failed",
+    "interrupted",
+    "budget",
 ]
 
 

@@ -5,27 +5,25 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 
-from harness import agent_output, clock, invocation, placeholders, process, sandbox, supervision, sweeping
+from harness import agent_output, clock, invocation, sandbox, supervision, sweeping
 from harness.adapter import Adapter
 from harness.agent_output import Said
 from harness.config import seconds
 from harness.diagnostics import say
 from harness.effects import reached
-from harness.errors import BadData, Failure
+from harness.errors import BadData
 from harness.invocation import Invocation, Setting
 from harness.sandbox import Sandbox, View
 from harness.supervision import Ended, Limits
 
-from ent_agent import briefing, repositories, runs, secrecy, workplace, worktree_setup
+from ent_agent import briefing, repositories, runs, secrecy, spending, workplace, worktree_setup
 from ent_agent.config import Config
-from ent_agent.records import EndedBy, Record, RunSection, Usage, derive
+from ent_agent.records import EndedBy, Record, RunSection, derive
 from ent_agent.runs import Run
+from ent_agent.spending import Meter
 from ent_agent.workplace import RunFolder
 
-USAGE_SECONDS = 30.0
 TAIL_CHARACTERS = 2000
 
 Watch = Callable[[], EndedBy | None]
@@ -129,7 +127,7 @@ class _Attempt:
             ended = self._set_up(watch)
             if ended is None:
                 ended = self._start(watch)
-                self._note(ended, self._read(ended))
+                self._note(ended, self.meter.said(ended.exit_code))
             reached("agent-ended")
         finally:
             self.places.remove_temporary()
@@ -151,22 +149,16 @@ class _Attempt:
                 silence_seconds=seconds(limits.silence_timeout),
                 grace_seconds=seconds(limits.kill_grace),
             ),
-            progress=[self._output_file(text) for text in self.adapter.progress],
+            progress=[self.meter.file(text) for text in self.adapter.progress],
             stop_signal=self.adapter.stop_signal,
             marker=self.run.id,
-            watch=watch,
+            watch=spending.limited(watch, self.meter, limits.max_cost_usd),
             wrapped=self.sandbox.name != "none",
         )
 
-    def _output_file(self, text: str) -> Path:
-        """The file that "stdout", "stderr" or a path of the adapter means."""
-        known = {"stdout": self.places.stdout, "stderr": self.places.stderr}
-        return known.get(text) or self.setting.worktree / placeholders.fill(text, self.setting.values())
-
-    def _read(self, ended: Ended) -> Said:
-        source = self._output_file(self.adapter.output.source)
-        now = datetime.now().astimezone()
-        return agent_output.read(self.adapter, source, self.places.stderr, ended.exit_code, now)
+    @property
+    def meter(self) -> Meter:
+        return Meter(self.adapter, self.places, self.setting, self.env)
 
     def _note(self, ended: Ended, said: Said) -> None:
         section = self.section
@@ -176,29 +168,9 @@ class _Attempt:
         section.reported, section.resume_at = said.reported, said.resume_at
         if section.reported == "success" and ended.ended_by != "exit":
             section.reported = ""  # a CLI that was stopped may well say so all the same
-        usage = self._usage(said)
-        section.usage = Usage(
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cached_tokens=usage.cached_tokens,
-            cost_usd=usage.cost_usd,
-        )
+        section.usage = self.meter.usage(said)
         redactor = secrecy.redactor(self.config)
         section.message = redactor.redact("\n".join(filter(None, (said.message, ended.error))))
-
-    def _usage(self, said: Said) -> agent_output.Usage:
-        """What the output says, or the adapter's usage command; its failure is no error."""
-        command = self.adapter.output.usage_command
-        if not command:
-            return said.usage
-        words = [placeholders.fill(word, self.setting.values()) for word in command]
-        try:
-            words[0] = invocation.program(self.adapter, words[0], self.env["PATH"])
-            finished = process.run(words, cwd=self.places.root, env=self.env, timeout_seconds=USAGE_SECONDS)
-        except (Failure, OSError) as error:
-            say(f"usage is not known: {error}")
-            return said.usage
-        return agent_output.usage_from(finished.stdout, said.usage)
 
     # ---- before it
 

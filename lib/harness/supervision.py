@@ -23,7 +23,15 @@ from harness.supervisor import Report, Task
 from harness.sweeping import sweep
 
 EndedBy = Literal[
-    "exit", "timeout", "silence", "signal", "cancelled", "claim_lost", "start_failed", "interrupted"
+    "exit",
+    "timeout",
+    "silence",
+    "signal",
+    "cancelled",
+    "claim_lost",
+    "start_failed",
+    "interrupted",
+    "budget",
 ]
 
 WATCH_SECONDS = 1.0
