@@ -73,8 +73,8 @@ def synchronize(git: Git, branch: str, remote: str = "origin") -> Synced | None:
         ours = git.resolve(f"refs/heads/{branch}")
         if ours is None and theirs is None:
             return None
+        _refuse_code(git, branch, remote, [commit for commit in (ours, theirs) if commit])
         level = _joined(git, branch, remote, ours, theirs)
-        _refuse_code(git, branch, remote, level)
         if level == theirs:
             return _synced(git, level, before, theirs)
         refusal = push(git, branch, remote, level)
@@ -98,16 +98,14 @@ def fetch(git: Git, branch: str, remote: str) -> str | None:
     """
     tracking = f"refs/remotes/{remote}/{branch}"
     options = ["--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules"]
-    for tries_left in reversed(range(MAX_REFUSALS)):
+    for _ in range(MAX_REFUSALS):
         fetched = git.run("fetch", *options, remote, f"+refs/heads/{branch}:{tracking}", check=False)
         if fetched.ok:
             return git.resolve(tracking)
         if remote_head(git, branch, remote) is None:
             return None
-        if not tries_left:
-            raise Unreachable(fetched, f"cannot fetch {branch} from {remote}")
         time.sleep(random.uniform(0.01, 0.1))  # another fetch held the lock of the tracking ref
-    raise AssertionError
+    raise Unreachable(fetched, f"cannot fetch {branch} from {remote}")
 
 
 def push(git: Git, branch: str, remote: str, commit: str) -> Unreachable | None:
@@ -184,13 +182,13 @@ def _check_names(git: Git, branch: str, remote: str) -> None:
         )
 
 
-def _refuse_code(git: Git, branch: str, remote: str, commit: str) -> None:
+def _refuse_code(git: Git, branch: str, remote: str, commits: list[str]) -> None:
     """Stop where issues are tracked on a code branch as well: every pull there would collide.
 
     A folder that both have is an issue on a code branch, or code on the data branch.
     Hidden ones (.github) are neither.
     """
-    folders = _folders(git, commit)
+    folders = set().union(*(_folders(git, commit) for commit in set(commits)))
     names = [name.format(remote=remote) for name in CODE_BRANCHES]
     for line in git.lines("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *names):
         head, name, target = line.split(" ")

@@ -299,6 +299,7 @@ def test_issues_on_a_code_branch_as_well_are_refused(place: Path, origin: Git) -
     git.run("fetch", "-q", "origin", "+refs/heads/*:refs/remotes/origin/*")
     with pytest.raises(BadData, match=f"{DATA} and refs/remotes/origin/{CODE} both hold {I1}/"):
         bring_level(git, DATA)
+    assert git.resolve(f"refs/heads/{DATA}") is None
 
 
 def test_a_data_branch_that_holds_code_is_refused(place: Path, origin: Git) -> None:
