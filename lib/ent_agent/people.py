@@ -29,7 +29,7 @@ _NAMED = {
     for role in ("reviewer", "handler")
 }
 _PERSON = re.compile(r"\s*(.*?)\s*<([^<>]*)>\s*")
-_ASSIGNED = re.compile(r"change assignee of issue (.+), (.*) -> (.*)", re.DOTALL)
+_ASSIGNED = re.compile(r"change assignee of issue (.+?), (.*) -> (.*)", re.DOTALL)
 
 
 class Assignment(NamedTuple):
