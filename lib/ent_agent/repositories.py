@@ -15,12 +15,13 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import which
 
 from harness import atomic, lock
 from harness.diagnostics import say
+from harness.errors import Busy, TryLater
 from harness.git import Git, init_bare
 
 from ent_agent import identity, state
@@ -109,11 +110,21 @@ def mend_work(config: Config) -> None:
             (folder.work_view / name).symlink_to(f"../{folder.work.name}/{name}")
 
 
-def locked(config: Config) -> AbstractContextManager[None]:
-    """The lock around whatever writes refs in control.git or registers worktrees."""
-    return lock.held(
-        state.of(config).repository_lock, timeout_seconds=LOCK_TIMEOUT_SECONDS, what="the repository"
-    )
+@contextmanager
+def locked(config: Config) -> Iterator[None]:
+    """The lock around whatever writes refs in control.git or registers worktrees.
+
+    Raises:
+        TryLater: another process has it for long.
+    """
+    with ExitStack() as stack:
+        path = state.of(config).repository_lock
+        try:
+            held = lock.held(path, timeout_seconds=LOCK_TIMEOUT_SECONDS, what="the repository")
+            stack.enter_context(held)
+        except Busy as busy:
+            raise TryLater(busy.message, hint="a first fetch takes long", code="repository_busy") from busy
+        yield
 
 
 def bring_home(config: Config, *refspecs: str) -> None:
@@ -136,36 +147,6 @@ def drop_work_ref(config: Config, ref: str) -> None:
     log = folder / "logs" / ref
     if log.parent.resolve().is_relative_to(folder.resolve()) and log.is_file():
         log.unlink()
-
-
-def mirror(config: Config) -> None:
-    """Show the agents origin's branches and tags: work.git's remote-tracking refs are control.git's."""
-    ours, theirs = control(config), work(config)
-    wanted = {name: oid for name, oid in ours.refs(REMOTE).items() if not _is_claim(config, name)}
-    there = theirs.refs(REMOTE)
-    for refs in (wanted, there):
-        refs.pop(REMOTE_HEAD, None)  # a symbolic ref
-    # Deletions first: refs/…/a and refs/…/a/b cannot change places in one transaction.
-    theirs.update_refs((name, None) for name in there if name not in wanted)
-    tags, their_tags = ours.refs("refs/tags/"), theirs.refs("refs/tags/")
-    changed = {name: oid for name, oid in wanted.items() if there.get(name) != oid}
-    changed |= {name: oid for name, oid in tags.items() if their_tags.get(name) != oid}
-    theirs.update_refs(changed.items())
-    set_remote_head(theirs, remote_head(ours))
-
-
-def remote_head(git: Git) -> str:
-    """The full name of the tracking ref that refs/remotes/origin/HEAD stands for; "": there is none."""
-    return git.run("symbolic-ref", "--quiet", REMOTE_HEAD, check=False).text.strip()
-
-
-def set_remote_head(git: Git, target: str) -> None:
-    """refs/remotes/origin/HEAD as a clone has it, for `git diff origin/HEAD` in a worktree."""
-    there = remote_head(git)
-    if target and target != there:
-        git.run("symbolic-ref", REMOTE_HEAD, target)
-    elif there and not target:
-        git.run("symbolic-ref", "--delete", REMOTE_HEAD)
 
 
 def clear_stale_locks(git_dir: Path) -> list[Path]:
@@ -251,8 +232,3 @@ def _keep(path: Path, text: str) -> None:
 def _links(folder: Path) -> Iterator[Path]:
     for parent, folders, files in os.walk(folder):
         yield from (path for name in (*folders, *files) if (path := Path(parent) / name).is_symlink())
-
-
-def _is_claim(config: Config, tracking: str) -> bool:
-    """Whether a remote-tracking branch is a claim (`claims_prefix` below refs/heads/)."""
-    return tracking.replace(REMOTE, "refs/heads/", 1).startswith(config.claims_prefix)

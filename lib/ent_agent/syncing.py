@@ -11,7 +11,7 @@ from harness.clock import timestamp
 from harness.diagnostics import say
 from harness.git import Git
 
-from ent_agent import claims, observation, origin, published, repositories, state
+from ent_agent import claims, mirroring, observation, origin, published, repositories, state
 from ent_agent.config import Config
 from ent_agent.records import Record, RepositorySection
 from ent_agent.repositories import REMOTE
@@ -29,7 +29,7 @@ def sync(record: Record, config: Config) -> Record:
 
     Raises:
         TryLater: origin cannot be reached, or refuses; `code` and `hint` say why.
-        Busy: another process holds the repository.
+        TryLater: another process holds the repository.
     """
     git = repositories.control(config)
     with repositories.locked(config):
@@ -42,8 +42,8 @@ def sync(record: Record, config: Config) -> Record:
         issues_head = _level(git, config)
         default = default or _guessed_default(git, config)
         head = git.resolve(f"{REMOTE}{default}") or "" if default else ""
-        repositories.set_remote_head(git, f"{REMOTE}{default}" if head else "")
-        repositories.mirror(config)
+        mirroring.set_remote_head(git, f"{REMOTE}{default}" if head else "")
+        mirroring.mirror(config)
         record.repository = RepositorySection(
             url=repositories.shown_url(config),
             path=str(git.git_dir),

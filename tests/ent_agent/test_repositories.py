@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ent_agent import identity, repositories, state, syncing
+from ent_agent import identity, mirroring, repositories, state, syncing
 from ent_agent.config import Config, load
 from ent_agent.records import Record
 from harness import process
@@ -227,7 +227,7 @@ def test_reading_writing_and_fetching_from_work_runs_nothing_planted(synced: Con
     work.run("log", "-1", "--patch", done)
     work.run("gc", "--quiet")
     repositories.bring_home(synced, "+refs/heads/robo/1:refs/ent-agent/local/1")
-    repositories.mirror(synced)
+    mirroring.mirror(synced)
 
     assert repositories.control(synced).resolve("refs/ent-agent/local/1") == done
     assert trap.sprung == ""
