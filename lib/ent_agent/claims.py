@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from harness import clock, sweeping
 from harness.diagnostics import say
 from harness.effects import reached
-from harness.errors import Busy, TryLater
-from harness.git import Git
+from harness.errors import Busy
+from harness.git import Git, GitFailed
 from harness.objects import format_tree
 
 from ent_agent import observation, origin, published, pushing, repositories, runs, standing, state
@@ -196,7 +196,8 @@ class Claim:
             if self._there() is not None or old:
                 return False
             if not pushed.refused:
-                raise TryLater(f"origin did not take the claim: {pushed.said}")
+                assert pushed.finished
+                raise origin.explain(GitFailed(pushed.finished), self.config)
         say(
             f"origin refuses claims ({pushed.said}): run ent-agent for this repository on this host only; "
             "claims_prefix may name a place that it takes"

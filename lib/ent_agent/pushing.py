@@ -50,6 +50,8 @@ class Pushed:
     without_atomic: bool = False
     """origin has no atomic pushes; nothing was pushed."""
     said: str = ""
+    finished: Finished | None = field(default=None, repr=False)
+    """The push itself, for who has to say why."""
 
 
 class Takes(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +89,7 @@ def push(
         refused=_refused(finished),
         without_atomic=all_or_nothing and "does not support --atomic" in finished.error_text,
         said=_said(finished),
+        finished=finished,
     )
 
 
