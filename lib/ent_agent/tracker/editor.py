@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -43,8 +44,11 @@ def edited(before: str | None) -> Iterator[str]:
 
 
 def _run(file: Path) -> None:
+    program = os.environ.get("EDITOR", "vi")
     try:
-        exit_code = subprocess.run([os.environ.get("EDITOR", "vi"), file], check=False).returncode
+        if not program:  # subprocess would look for a folder of PATH itself
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        exit_code = subprocess.run([program, file], check=False).returncode
     except OSError as error:
         raise BadData(f"{error.strerror} (os error {error.errno})") from error
     if exit_code != 0:

@@ -69,17 +69,18 @@ class Other:
 
     entry: Path
     path: Path
-    starting: bool
-    """git is still making it; it takes this mark away when the checkout is done."""
+    half: bool
+    """git is still making it, or already taking it away."""
 
     @property
     def is_left_over(self) -> bool:
-        return not self.path.exists() and not (self.entry / "locked").exists()
+        """Whether nobody can be working there; git, too, takes such an entry away (`git worktree prune`)."""
+        return not (self.path / ".git").exists() and not (self.entry / "locked").exists()
 
     @property
     def is_passing(self) -> bool:
         """Whether it goes away by itself: a real `ent` at work, in a temporary folder of its own."""
-        return self.starting or re.fullmatch(r"\.tmp\w{6}", self.path.name) is not None
+        return self.half or self.is_left_over or re.fullmatch(r"\.tmp\w{6}", self.path.name) is not None
 
 
 def others(common: Path, ref: str) -> list[Other]:
@@ -88,11 +89,11 @@ def others(common: Path, ref: str) -> list[Other]:
     for entry in sorted((common / "worktrees").glob("*")):
         if entry.name == NAME:
             continue
-        head, locked = _read(entry / "HEAD"), _read(entry / "locked")
+        head, gitdir, locked = (_read(entry / name) for name in ("HEAD", "gitdir", "locked"))
         # git writes zeros first; what has another HEAD by then will not move our branch
         if not head.strip("0\n") or head == f"ref: {ref}\n":
-            path = (entry / _read(entry / "gitdir").rstrip("\n")).parent
-            found.append(Other(entry, path, starting=locked.startswith("initializing")))
+            half = not (head.strip("0\n") and gitdir) or locked.startswith("initializing")
+            found.append(Other(entry, (entry / (gitdir.rstrip("\n") or "nowhere/.git")).parent, half))
     return found
 
 
@@ -146,7 +147,7 @@ def _wait_for_others(git: Git, common: Path, ref: str, deadline: float) -> None:
                 shutil.rmtree(other.entry, ignore_errors=True)
         if not present:
             return
-        lasting = next((other for other in present if not (other.is_passing or other.is_left_over)), None)
+        lasting = next((other for other in present if not other.is_passing), None)
         if lasting or time.monotonic() > deadline:
             raise _checked_out(ref, (lasting or present[0]).path)
         time.sleep(0.01)

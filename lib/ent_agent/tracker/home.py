@@ -17,7 +17,7 @@ from pathlib import Path
 from harness import git as git_
 from harness import process
 from harness.errors import BadData
-from harness.git import FORCED_CONFIG, Git, GitFailed
+from harness.git import FORCED_CONFIG, Git
 
 from ent_agent.tracker.reader import Tracker
 
@@ -62,16 +62,21 @@ class Home:
         git_.check_branch_name(self.branch)
         if self.git.resolve(f"refs/remotes/{self.branch}"):
             raise BadData(f"'{self.branch}' is a branch of a remote", hint="leave the remote's name out")
-        source = _on_remote(self.git, self.branch)
-        if source:
-            made = self.git.run("branch", "--track", self.branch, source, check=False)
-            tip = self.git.resolve(self.ref)
-            if tip is None:
-                raise GitFailed(made)
-            return tip
+        remote = _remote_with(self.git, self.branch)
+        if remote:
+            return self._track(remote)
         from ent_agent.tracker import writer
 
         return writer.update(self.git, self.ref, lambda tip: tip or writer.create(self.git))
+
+    def _track(self, remote: str) -> str:
+        """Begin at a remote's branch, and follow it; `git branch --track` refuses that in a single-branch clone."""
+        tip = self.git.text("rev-parse", "--verify", f"refs/remotes/{remote}/{self.branch}")
+        if not self.git.update_ref(self.ref, tip, ""):
+            return self.git.text("rev-parse", "--verify", self.ref)
+        self.git.run("config", f"branch.{self.branch}.remote", remote)
+        self.git.run("config", f"branch.{self.branch}.merge", self.ref)
+        return tip
 
 
 def find(branch: str, environ: Mapping[str, str] = os.environ) -> Home:
@@ -137,20 +142,18 @@ def author(git: Git) -> git_.Person:
     return git_.Person(name, email)
 
 
-def _on_remote(git: Git, branch: str) -> str | None:
-    """The tracking ref to begin from; a remote that was never asked for the branch is asked now."""
+def _remote_with(git: Git, branch: str) -> str | None:
+    """The remote to begin from; those that were never asked for the branch are asked now."""
     remotes = git.lines("remote")
     having = [name for name in remotes if git.resolve(f"refs/remotes/{name}/{branch}")]
     if not having:
         having = [name for name in remotes if _fetched(git, name, branch)]
-    if "origin" in having or len(having) == 1:
-        return f"refs/remotes/{'origin' if 'origin' in having else having[0]}/{branch}"
-    if having:
+    if len(having) > 1 and "origin" not in having:
         raise BadData(
             f"'{branch}' is not here, but on several remotes: {', '.join(having)}",
             hint=f"choose one: git branch --track {branch} {having[0]}/{branch}",
         )
-    return None
+    return "origin" if "origin" in having else next(iter(having), None)
 
 
 def _fetched(git: Git, remote: str, branch: str) -> bool:
