@@ -79,8 +79,8 @@ class RunFolder:
 
     def make(self) -> None:
         """Anew, also over what a killed start left."""
+        remove(self.agent)
         for folder in (self.temporary, self.programs):
-            remove(folder)
             folder.mkdir(mode=0o700, parents=True)
         library = str(Path(__file__).resolve().parents[1])
         shim = SHIM.format(

@@ -6,12 +6,14 @@ output can make the reading fail.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import jmespath
 import msgspec
@@ -84,7 +86,7 @@ def usage_from(printed: bytes, before: Usage) -> Usage:
 def end(path: Path, size: int = END_BYTES) -> str:
     """The last `size` bytes of a file as text, from a line's beginning; "" when there is none."""
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             length = file.seek(0, 2)
             file.seek(max(0, length - size))
             data = file.read()
@@ -167,7 +169,7 @@ def _documents(output: Output, source: Path, plain: Callable[[str], object]) -> 
 def _lines(path: Path) -> Iterator[bytes]:
     """The lines of a file; one over LINE_BYTES is left out, and the next ones are not."""
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             while line := file.readline(LINE_BYTES):
                 if len(line) < LINE_BYTES or line.endswith(b"\n"):
                     if line.strip():
@@ -177,6 +179,19 @@ def _lines(path: Path) -> Iterator[bytes]:
                     line = file.readline(LINE_BYTES)
     except OSError:
         return
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """A regular file: an agent may have put a link to somebody's secret, or a pipe without end, in its place.
+
+    Raises:
+        OSError: it is missing, or none.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is no regular file")
+    return os.fdopen(descriptor, "rb")
 
 
 def _ask(expression: Any, document: Any) -> Any:

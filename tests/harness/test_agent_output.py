@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -170,6 +171,17 @@ def test_a_missing_output_says_nothing(place: Path) -> None:
     (place / "robot.toml").write_text('command = ["robot"]')
     said = agent_output.read(own(place), place / "no", place / "such", None, NOW)
     assert said == Said()
+
+
+@pytest.mark.parametrize("format_", ["text", "jsonl"])
+def test_an_output_that_is_a_link_or_a_pipe_is_not_read(place: Path, format_: str) -> None:
+    """An agent may put in its place what it cannot read itself, or what never ends."""
+    (place / "robot.toml").write_text(f'command = ["robot"]\n[output]\nformat = "{format_}"')
+    (place / "secret").write_text('"secret"')
+    (place / "link").symlink_to(place / "secret")
+    os.mkfifo(place / "pipe")
+    for name in ("link", "pipe"):
+        assert agent_output.read(own(place), place / name, place / name, 0, NOW) == Said()
 
 
 @pytest.mark.parametrize("printed", [b"", b"oops", b"[1]", b'{"input_tokens": "x"}', b"\xff"])
