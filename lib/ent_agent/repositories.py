@@ -24,7 +24,7 @@ from harness.diagnostics import say
 from harness.errors import Busy, TryLater
 from harness.git import Git, init_bare
 
-from ent_agent import identity, state
+from ent_agent import identity, keys, state
 from ent_agent.config import Config
 
 LOCK_TIMEOUT_SECONDS = 60.0
@@ -59,7 +59,7 @@ def control(config: Config) -> Git:
     """control.git, with the ssh key, the agent's identity and, where wanted, its signature."""
     signing = {}
     if config.sign_commits:
-        key = identity.find_key(config.folder(config.ssh_key_dir))
+        key = keys.find(config.folder(config.ssh_key_dir))
         signing = {"gpg.format": "ssh", "user.signingKey": str(key or "")}
     return Git(
         state.of(config).control,

@@ -28,8 +28,8 @@ def sync(record: Record, config: Config) -> Record:
     The entomologist branch is never created; where neither side has it, `issues_head` is "".
 
     Raises:
-        TryLater: origin cannot be reached, or refuses; `code` and `hint` say why.
-        TryLater: another process holds the repository.
+        TryLater: origin cannot be reached, or refuses, or another process holds the
+            repository; `code` and `hint` say which.
     """
     git = repositories.control(config)
     with repositories.locked(config):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.redaction import is_secret_name
 
-from ent_agent import identity
+from ent_agent import identity, keys
 from ent_agent.config import Config
 from ent_agent.doctor.findings import Finding, ok, problem, warning
 from ent_agent.doctor.programs import why_not_runnable
@@ -49,7 +49,7 @@ def notifier(config: Config) -> Iterator[Finding]:
 def key(config: Config) -> Iterator[Finding]:
     """The key is there, readable by us alone, and needs no passphrase."""
     folder = config.folder(config.ssh_key_dir)
-    found = identity.find_key(folder)
+    found = keys.find(folder)
     if found is None:
         yield warning("key", f"{folder} holds no key yet", _command(config, "identity"))
         return
