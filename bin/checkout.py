@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 
-if Path(sys.prefix) != VENV:
+if Path(sys.prefix).resolve() != VENV.resolve():
     python = VENV / "bin/python"
     if not python.exists():
         print(f"{ROOT}: not set up yet; run `make -C {ROOT} setup`", file=sys.stderr)
