@@ -94,9 +94,10 @@ def test_every_field_of_the_status_is_documented(kind: type[msgspec.Struct]) -> 
 
 
 def test_the_steps_need_what_the_table_says() -> None:
-    from ent_agent.commands import identity, run, select, sync
+    from ent_agent.commands import finalize, identity, run, select, sync, worktree
 
     table = part("Records")
-    for kind in (identity.Identity, sync.Sync, select.Select, run.Run):
+    steps = (identity.Identity, sync.Sync, select.Select, worktree.Worktree, run.Run, finalize.Finalize)
+    for kind in steps:
         row = next(line for line in table.splitlines() if line.startswith(f"| `{kind.PROGNAME}`"))
         assert named(row.split("|")[2]) == set(kind.needs)
