@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """An agent that speaks the Agent Client Protocol on stdio and behaves as it is told: `acp_agent.py SCENARIO`.
 
 Scenarios are the methods of `Agent` below. What the client sent is appended to
