@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from harness.git import Git, GitFailed
 from harness.process import Finished
 from harness.redaction import Redactor
 
+from ent_agent import lfs
 from ent_agent.runs import Withheld
 
 LARGE = "over limits.max_file_bytes"
@@ -100,9 +101,18 @@ class _Files:
         """Paths that are not as the index has them, each with the rule against it ("": none)."""
         listed = self.git_run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all")
         fields = listed.stdout.split(b"\0")
-        for about, path in zip(fields[::2], fields[1::2], strict=False):
-            is_repository = about.split(b" ")[1] == b"160000"
-            yield path, NESTED if is_repository else self._rule_against(path, rules)
+        changed = [
+            (path, *about.split(b" ")[1:3]) for about, path in zip(fields[::2], fields[1::2], strict=False)
+        ]
+        pointers = self._pointers(oid.decode() for _, _, oid in changed)
+        for path, mode, oid in changed:
+            pointer = pointers.get(oid.decode())
+            if mode == b"160000":
+                yield path, NESTED
+            elif pointer is None or mode == b"000000":
+                yield path, self._rule_against(path, rules)
+            elif not lfs.is_content_of(self.worktree / os.fsdecode(path), pointer):
+                yield path, self._rule_against(path, rules) or lfs.NOT_UPLOADED
         others = self.git_run("ls-files", "-z", "--others", "--exclude-standard").stdout
         for path in filter(None, others.split(b"\0")):
             yield path, NESTED if path.endswith(b"/") else self._rule_against(path, rules)
@@ -117,6 +127,15 @@ class _Files:
         if len(refused) == len(paths):
             raise GitFailed(self.git_run(*words, stdin=paths[0] + b"\0", check=False))
         return refused
+
+    def _pointers(self, oids: Iterable[str]) -> dict[str, bytes]:
+        """Those of these blobs that are pointers of LFS."""
+        listed = "".join(f"{oid}\n" for oid in oids).encode()
+        sized = self.git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=listed).text
+        lines = (line.split() for line in sized.splitlines())
+        small = [oid for oid, size in lines if size.isdigit() and int(size) < lfs.POINTER_BYTES]
+        read = zip(small, self.git.objects.read_many(small), strict=True)
+        return {oid: data for oid, data in read if lfs.is_pointer(data)}
 
     def _rule_against(self, path: bytes, rules: Rules) -> str:
         full = self.worktree / os.fsdecode(path)

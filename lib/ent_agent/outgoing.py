@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from harness.git import Git
 
+from ent_agent import lfs
 from ent_agent.leftovers import LARGE, NESTED, Rules, shown
 from ent_agent.published import PUBLISHED
 from ent_agent.runs import Withheld
@@ -43,6 +44,8 @@ def _objections(git: Git, tip: str, branch: str, rules: Rules) -> Iterator[tuple
             where = shown(path) if kind == b"blob" else f"commit {oid[:12].decode()}"
             readable.append((oid.decode(), where))
     for (_, where), data in zip(readable, git.objects.read_many(oid for oid, _ in readable), strict=True):
+        if lfs.is_pointer(data):
+            yield where, lfs.NOT_UPLOADED
         for finding in rules.redactor.scan(data)[:1]:
             yield where, finding.rule
     yield from ((path, NESTED) for path in _embedded(git, tip, branch))

@@ -390,7 +390,7 @@ def test_submodules_and_hooks_of_the_project_ask_for_a_setup(
     findings = examined(configured(place, settings))
     assert "git submodule update" in the(findings, "submodules", "warning").fix
     assert "npm ci" in the(findings, "hooks", "warning").fix
-    extra = '[worktree]\nsetup = ["git submodule update --init --recursive && npm ci"]\n'
+    extra = '[worktree]\nsetup = ["git submodule update --init --recursive", "npm ci"]\n'
     findings = examined(configured(place, settings, extra=extra))
     assert those(findings, "submodules") == those(findings, "hooks") == []
 

@@ -104,9 +104,7 @@ def _tracker_on_code_branch(branch: str, paths: list[str]) -> Iterator[Finding]:
 
 def _large_files() -> Finding:
     if process.run(["git", "lfs", "version"], env=git_.environment(), timeout_seconds=10.0).ok:
-        return ok(
-            "large_files", "LFS: worktrees hold pointers; `git lfs pull` in [worktree] setup fetches them"
-        )
+        return ok("large_files", "LFS: worktrees hold pointers (docs/operations.md says how to fetch them)")
     return warning(
         "large_files",
         "the repository uses LFS, and git-lfs is not installed here: large files stay pointers",
