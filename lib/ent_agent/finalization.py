@@ -177,6 +177,7 @@ class _Finalization:
                 commits=saved.commits,
                 left_overs=saved.left_overs,
                 statement=saved.statement,
+                last_words=saved.last_words,
                 handed_over=bool(
                     line
                     and line.changed_assignee

@@ -29,7 +29,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Of the agent itself, in this run."""
     left_overs: bool = False
     statement: Statement = ""
-    """Of its newest comment, else of its last words."""
+    """What its comments say, the newest first."""
+    last_words: Statement = ""
+    """What the end of its output says; alone it is no proof of anything done."""
     handed_over: bool = False
     """It gave the issue to a person."""
     not_ours: str = ""
@@ -91,9 +93,9 @@ def _finished(facts: Facts) -> Verdict:
 
 def _ended_well(facts: Facts) -> Verdict:
     """It ended by itself, without a sign of failure: what is there to show for it?"""
-    if facts.statement == "stuck":
+    if facts.statement == "stuck" or (facts.last_words == "stuck" and facts.statement != "done"):
         return Verdict("stuck", "the agent said that it is stuck")
-    if facts.statement == "done":
+    if facts.statement == "done" or (facts.last_words == "done" and facts.left_overs):
         return Verdict("completed", "the agent said that it is done")
     if facts.commits:
         return Verdict("completed", "the agent committed its work")
@@ -102,7 +104,7 @@ def _ended_well(facts: Facts) -> Verdict:
         return Verdict("stuck", f"the agent {what}, but committed nothing")
     if facts.left_overs:
         return _failed("failed", "left changes, but neither committed them nor said that it was done")
-    return _failed("failed", "neither a commit nor a statement came of it")
+    return _failed("failed", "neither a commit nor a comment came of it")
 
 
 def _signalled(facts: Facts) -> Verdict:

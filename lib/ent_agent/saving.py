@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,7 @@ class Saved:
     line: TrackerLine | None
     """None: the agent's tracker changes cannot be read, or there was no agent."""
     statement: Statement
+    last_words: Statement
     withheld: tuple[Withheld, ...]
     may_be_pushed: bool
     """No commit holds what must not be published."""
@@ -56,14 +58,16 @@ def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Sa
     """
     assert record.worktree
     line = _line(config, git, run)
-    statement = stated(line, record.run.message if record.run else "")
+    comments = line.comments if line else ()
+    statement = stated(comment.description for comment in reversed(comments))
+    last_words = stated([record.run.message if record.run else ""])
     home = homecoming.bring(config, git, run, record.worktree, run.saved_at)
     reached("commits-brought-home")
     index = state.of(config).run(run.id) / "index"
     left = gather(git, Path(record.worktree.path), home.head, index, rules)
     work, kept = home.tip, dict(home.kept)
     if left.tree != git.objects.tree_of(home.head):
-        message = subject(record, done=statement == "done")
+        message = subject(record, done="done" in (statement, last_words))
         commit = git.objects.write_commit(
             left.tree,
             [home.head],
@@ -85,6 +89,7 @@ def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Sa
         left_overs=bool(left.paths),
         line=line,
         statement=statement,
+        last_words=last_words,
         withheld=withheld,
         may_be_pushed=not objections,
         kept=tuple(run.kept_ref(name) for name in kept),
@@ -94,14 +99,15 @@ def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Sa
     )
 
 
-def stated(line: TrackerLine | None, last_words: str) -> Statement:
-    """What the agent said of its work: in its newest comment that says so, else in its last words."""
-    comments = line.comments if line else ()
-    for text in (*(comment.description for comment in reversed(comments)), last_words):
+def stated(texts: Iterable[str]) -> Statement:
+    """What an agent's texts, the newest first, say of its work; "other": something else."""
+    said: Statement = ""
+    for text in texts:
         match = _STATEMENT.match(text)
         if match:
             return "done" if match[1].lower() == "done" else "stuck"
-    return "other" if comments else ""
+        said = "other" if text.strip() else said
+    return said
 
 
 def subject(record: Record, *, done: bool) -> str:

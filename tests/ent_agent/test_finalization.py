@@ -575,7 +575,7 @@ def test_a_claim_without_a_run_is_left_to_be_taken_up_or_let_go_when_the_issue_i
     [
         ({"reported": "auth"}, "login_needed"),
         ({"reported": "quota"}, "quota"),
-        ({"message": "Done: it."}, "handed_over"),
+        ({"message": "Stuck: on it."}, "handed_over"),
     ],
 )
 def test_what_needs_a_person_is_told_to_the_users_own_command(
@@ -597,8 +597,8 @@ def test_a_notify_command_that_fails_stops_nothing(
 ) -> None:
     reconfigured(bench, place, '[notify]\ncommand = ["not-there-at-all"]\n')
     bench.start(WELSH)
-    bench.ended(message="Done: it.")
-    assert bench.finalize().result.outcome == "completed"  # type: ignore[union-attr]
+    bench.ended(message="Stuck: on it.")
+    assert bench.finalize().result.outcome == "stuck"  # type: ignore[union-attr]
     assert "notify.command" in capfd.readouterr().err
 
 

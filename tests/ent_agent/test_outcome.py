@@ -21,6 +21,15 @@ TABLE: list[tuple[dict[str, Any], str, bool]] = [
     ({"statement": "stuck", "handed_over": True}, "stuck", False),
     ({"handed_over": True}, "stuck", False),
     ({"statement": "other"}, "stuck", False),
+    ({"last_words": "done", "commits": 1}, "completed", False),
+    ({"last_words": "done", "left_overs": True}, "completed", False),
+    ({"last_words": "other", "commits": 1}, "completed", False),
+    ({"last_words": "stuck"}, "stuck", False),
+    ({"last_words": "stuck", "commits": 1}, "stuck", False),
+    ({"last_words": "stuck", "statement": "done"}, "completed", False),
+    # last words alone prove nothing
+    ({"last_words": "done"}, "failed", True),
+    ({"last_words": "other"}, "failed", True),
     # neither a commit nor a statement, whatever the exit code
     ({}, "failed", True),
     ({"exit_code": 0, "reported": "success"}, "failed", True),

@@ -20,11 +20,7 @@ class Finalize(IssueStep):
     """Save what a run left, push its branch, and hand the issue back or keep it for another attempt."""
 
     PROGNAME = "ent-agent-finalize"
-    DESCRIPTION_MORE = (
-        "Examples:  ent-agent-run < record.json | ent-agent-finalize\n"
-        "           ent-agent-finalize --pending\n"
-        "           ent-agent-finalize --issue 1a2b --allow docs/example-key.pem"
-    )
+    DESCRIPTION_MORE = "Example:  ent-agent-finalize --issue 1a2b --allow docs/example-key.pem"
     needs = ("agent", "repository", "issue", "worktree")
     works_on_errors = True
 
@@ -34,7 +30,7 @@ class Finalize(IssueStep):
         str,
         list=True,
         argname="PATH",
-        help="let this file be committed and pushed although a rule withholds it; may be repeated",
+        help="let this file be committed and pushed although a rule withholds it",
     )
 
     def main(self) -> int:
