@@ -136,7 +136,7 @@ def of_issue(config: Config, issue_id: str) -> IssueFile:
 
 def of_issues(config: Config, ids: Iterable[str]) -> dict[str, IssueFile]:
     """`of_issue` of many, most of which were never worked."""
-    folder = state.of(config).issue_file("").parent
+    folder = state.of(config).issue_files
     there = {path.stem for path in folder.iterdir()} if folder.is_dir() else set()
     return {one: of_issue(config, one) if state.key(one) in there else IssueFile() for one in ids}
 

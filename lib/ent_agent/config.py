@@ -133,8 +133,12 @@ class Config(Table, frozen=True, dict=True):
 
     def is_agent(self, assignee: str | None) -> bool:
         """Whether an assignee's text means this agent: id, name, email, `Name <email>` or an alias."""
-        names = {self.id, self.agent_name, self.agent_email, str(self.person), *self.assignee_aliases}
-        return bool(assignee) and assignee in names
+        return bool(assignee) and assignee in self._names
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        person = str(self.person)
+        return frozenset((self.id, self.agent_name, self.agent_email, person, *self.assignee_aliases))
 
 
 def load(given: str | None = None) -> Config:

@@ -165,9 +165,7 @@ class View:
             states=states,
             dependencies=self._dependencies(states),
             handed_back=frozenset(one for one in known if known[one].handed_back_tree == trees[one]),
-            in_work=frozenset(
-                one for one in known if not lock.is_free(state.of(self.config).issue_lock(one))
-            ),
+            in_work=self._in_work(),
             claimed=self._claimed(),
             checked_out=self._checked_out(),
             back_off={one: until for one, until in waits.items() if until},
@@ -192,8 +190,7 @@ class View:
             wanted = [one for key in fresh for one in found[key]]
 
     def _in_work(self) -> frozenset[str]:
-        folder = state.of(self.config)
-        locks = folder.issue_lock("").parent
+        locks = state.of(self.config).issue_locks
         there = {path.name for path in locks.iterdir()} if locks.is_dir() else set()
         mine = {one: f"{state.key(one)}.lock" for one in self.known}
         return frozenset(

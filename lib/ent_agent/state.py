@@ -64,12 +64,20 @@ class StateFolder:
         """A run's own folder: record, transcript, prompt, tmp."""
         return self.runs / run_id
 
+    @property
+    def issue_locks(self) -> Path:
+        return self.root / "locks"
+
+    @property
+    def issue_files(self) -> Path:
+        return self.root / "issues"
+
     def issue_lock(self, issue_id: str) -> Path:
-        return self.root / "locks" / f"{key(issue_id)}.lock"
+        return self.issue_locks / f"{key(issue_id)}.lock"
 
     def issue_file(self, issue_id: str) -> Path:
         """Attempts, back-off and the last hand-back of one issue."""
-        return self.root / "issues" / f"{key(issue_id)}.json"
+        return self.issue_files / f"{key(issue_id)}.json"
 
 
 def of(config: Config) -> StateFolder:

@@ -11,7 +11,7 @@ from harness.clock import timestamp
 from harness.diagnostics import say
 from harness.git import Git
 
-from ent_agent import claims, mirroring, observation, origin, published, repositories, state
+from ent_agent import observation, origin, published, repositories, state
 from ent_agent.config import Config
 from ent_agent.records import Record, RepositorySection
 from ent_agent.repositories import REMOTE
@@ -31,6 +31,8 @@ def sync(record: Record, config: Config) -> Record:
         TryLater: origin cannot be reached, or refuses, or another process holds the
             repository; `code` and `hint` say which.
     """
+    from ent_agent import claims, mirroring  # not for `last`: every selection asks for that
+
     git = repositories.control(config)
     with repositories.locked(config):
         repositories.set_up(config)
