@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pty
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,6 +116,26 @@ class Repository:
     def real(self, *words: str, cwd: Path | None = None, **env: str) -> Ran:
         """Run the real one."""
         return _run([REAL, *words], cwd or self.path, {**self.env, **env})
+
+    def on_terminal(self, program: list[str], *words: str, **env: str) -> tuple[int, str]:
+        """Run a program with a terminal for stdin, stdout and stderr: exit code and what it shows."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.path)
+            os.execve(program[0], [*program, *words], {**os.environ, **self.env, **env})
+        shown = b""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                data = os.read(terminal, 4096)
+            except OSError:
+                break
+            shown += data
+            if not data:
+                break
+        _, status = os.waitpid(pid, 0)
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(status), shown.decode().replace("\r\n", "\n")
 
     def git(self, *words: str, stdin: bytes = b"", check: bool = True, **env: str) -> Ran:
         ran = _run(["git", *words], self.path, env, stdin)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import pty
 import re
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -704,23 +700,7 @@ def test_a_remote_that_is_not_there_is_said(planted: Repository) -> None:
 
 
 def on_terminal(repository: Repository, *words: str, **env: str) -> tuple[int, str]:
-    """Run ours with a terminal for stdin, stdout and stderr: exit code and what it shows."""
-    pid, terminal = pty.fork()
-    if pid == 0:  # pragma: no cover
-        os.chdir(repository.path)
-        os.execve(sys.executable, [*OURS, PROGRAM, *words], {**os.environ, **repository.env, **env})
-    shown = b""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            shown += (data := os.read(terminal, 4096))
-        except OSError:
-            break
-        if not data:
-            break
-    _, status = os.waitpid(pid, 0)
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(status), shown.decode().replace("\r\n", "\n")
+    return repository.on_terminal([*OURS, PROGRAM], *words, **env)
 
 
 @pytest.fixture
