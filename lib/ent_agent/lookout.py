@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ent_agent import selection, telling
+from harness import invocation
+from harness.agent_environment import FALLBACK_PATH
+from harness.errors import BadConfig, Missing
+
+from ent_agent import selection, telling, workplace
+from ent_agent.cli import as_error
 from ent_agent.config import Config
 from ent_agent.passes import Pass
 from ent_agent.pipeline import Ran
@@ -35,6 +41,8 @@ class Lookout:
 
     def look(self, current: Pass, issue: str = "") -> list[Record]:
         """What is ready, in working order; `issue`: only this one. None when a step failed, which is said."""
+        if not self._agent_can_start(current):
+            return []
         records: list[Record] | None = None
         chosen = ["--issue", issue] if issue else []
         for step, options in (("identity", []), ("sync", []), ("select", ["--all", *chosen])):
@@ -50,6 +58,19 @@ class Lookout:
         assert records is not None
         self._say_passed_over(records)
         return [record for record in records if record.issue and not record.skipped]
+
+    def _agent_can_start(self, current: Pass) -> bool:
+        """Whether the adapter loads, and its program is there: told now, not when an issue is claimed."""
+        path = self.config.agent_environment.set.get("PATH") or os.environ.get("PATH") or FALLBACK_PATH
+        try:
+            adapter = workplace.load_adapter(self.config)
+            invocation.program(adapter, adapter.command[0], path)
+        except (BadConfig, Missing) as failure:
+            error = as_error(failure)
+            telling.failed(self.progress, "agent", error)
+            current.note_error(error)
+            return False
+        return True
 
     def _say_passed_over(self, records: list[Record]) -> None:
         """What holds for all is said once, and not for each."""

@@ -134,6 +134,20 @@ def test_a_wrong_configuration_is_not_tried_again(place: Path) -> None:
     assert it.events("failed")[0]["message"] == "identity: identity said configuration"
 
 
+@pytest.mark.parametrize(
+    ("agent", "exit_code"), [("no-such-adapter", 78), ("./missing.toml", 78), ("./gone.toml", 69)]
+)
+def test_an_agent_that_cannot_start_is_told_before_any_issue_is_touched(
+    place: Path, agent: str, exit_code: int
+) -> None:
+    (place / "gone.toml").write_text('command = ["no-such-agent"]\ninstall = "get it"\n', "utf-8")
+    it = Loop(place, ready=["a"])
+    it.config = sample.configuration(place, "nowhere.git", FAST, agent_type=agent)
+    assert it.run() == exit_code
+    assert it.calls() == ["finalize --pending"]
+    assert it.events("failed")[0]["step"] == "agent"
+
+
 def test_an_issue_that_fails_does_not_keep_the_others(place: Path) -> None:
     play = {"worktree a": ["error configuration 78"], "worktree b": ["die"], "worktree c": ["error x 65"]}
     it = Loop(place, ready=["a", "b", "c", "d"], steps=play)
