@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ent_agent import attempts, repositories, runs, selection, starting, state, syncing
+from ent_agent import attempts, briefing, repositories, runs, selection, starting, state, syncing
 from ent_agent.claims import Claim
 from ent_agent.config import Config
 from ent_agent.records import Record
@@ -160,6 +160,16 @@ def test_what_a_person_wrote_since_the_choice_is_in_the_record(config: Config, s
         started = starting.start(record, config)
     assert started.issue
     assert [comment.description for comment in started.issue.comments] == ["One more thing"]
+
+
+def test_what_a_killed_run_left_uncommitted_stays_and_the_agent_is_told(config: Config) -> None:
+    record = start(config)
+    assert record.worktree
+    (Path(record.worktree.path) / "half done é.txt").write_text("1\n")
+    record = start(config)
+    assert record.worktree and record.worktree.left_over == ["half done é.txt"]
+    prompt = briefing.task(record, config)
+    assert "What lies uncommitted" in prompt and "- half done é.txt" in prompt
 
 
 @pytest.mark.parametrize("change", [{"state": b"done"}, {"assignee": b"alice"}, {"assignee": None}])
