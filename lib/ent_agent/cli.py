@@ -56,6 +56,7 @@ class Command(cli.Application):
         exit_code = EX_SOFTWARE
         try:
             open_closed_streams()
+            speak_utf8()
             if PARENT_VARIABLE in os.environ:
                 process.die_with_parent(int(os.environ.pop(PARENT_VARIABLE)))
             _, exit_code = cls(sys.argv[0])._parse_and_dispatch(sys.argv[1:])
@@ -198,6 +199,15 @@ def open_closed_streams() -> None:
         except OSError:
             os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
             setattr(sys, name, open(descriptor, "w" if descriptor else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
+def speak_utf8() -> None:
+    """Start again in UTF-8 mode where the locale says otherwise (LC_ALL=C with PYTHONUTF8=0, Latin-1).
+
+    Else a path with an accent from config.toml, and the same path from the file system, differ.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def has_records(descriptor: int = 0) -> bool:

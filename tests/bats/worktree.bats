@@ -88,6 +88,6 @@ load setup
 }
 
 @test "worktree: cron's environment will do" {
-  env -i PATH=/usr/bin:/bin LC_ALL=C "$ROOT/.venv/bin/python" "$BIN/ent-agent-worktree" --config config.toml --issue 11111 </dev/null >out 2>/dev/null
+  env -i PATH=/usr/bin:/bin LC_ALL=C PYTHONUTF8=0 "$ROOT/.venv/bin/python" "$BIN/ent-agent-worktree" --config config.toml --issue 11111 </dev/null >out 2>/dev/null
   [ -z "$(git -C "$(field worktree path <out)" status --porcelain)" ]
 }
