@@ -38,6 +38,8 @@ class Lookout:
     stopped: Stopped
     _passed_over: dict[str, str] = field(default_factory=dict)
     _stop: str = ""
+    _heads: tuple[str, str] = ("", "")
+    _ready: list[str] = field(default_factory=list)
 
     def look(self, current: Pass, issue: str = "") -> list[Record]:
         """What is ready, in working order; `issue`: only this one. None when a step failed, which is said."""
@@ -55,9 +57,22 @@ class Lookout:
                 current.note_error(error)
             if ran.error or any(record.error for record in records):
                 return []
+            if step == "sync":
+                self._say_synced(records)
         assert records is not None
         self._say_passed_over(records)
-        return [record for record in records if record.issue and not record.skipped]
+        found = [record for record in records if record.issue and not record.skipped]
+        ids = [record.issue.id for record in found if record.issue]
+        if ids and ids != self._ready:
+            telling.ready(self.progress, ids)
+        self._ready = ids
+        return found
+
+    def _say_synced(self, records: list[Record]) -> None:
+        for repository in (record.repository for record in records):
+            if repository and (repository.head, repository.issues_head) != self._heads:
+                self._heads = (repository.head, repository.issues_head)
+                telling.synced(self.progress, repository)
 
     def _agent_can_start(self, current: Pass) -> bool:
         """Whether the adapter loads, and its program is there: told now, not when an issue is claimed."""

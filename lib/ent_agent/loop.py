@@ -178,6 +178,8 @@ class _Loop:
         if ran.records and not ran.records[0].error and not self._stops:
             telling.agent_started(self.progress, ran.records[0], self.config)
             ran = self._run("run", feed=ran.records)
+            for one in ran.records:
+                telling.agent_ended(self.progress, one)
         return self._run("finalize", feed=ran.records) if ran.records else ran
 
     def _ended(self, ran: Ran, current: Pass, *, late: bool = False) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
 from ent_agent.config import Config
 from ent_agent.passes import AGENT_IS_OUT
 from ent_agent.progress import Level, Progress, duration
-from ent_agent.records import ErrorSection, Record, RunSection, Usage
+from ent_agent.records import ErrorSection, Record, RepositorySection, RunSection, Usage
 
 LEVELS: dict[str, Level] = {"completed": "info", "stuck": "info", "cancelled": "info"}
 
@@ -31,6 +32,20 @@ def failed(progress: Progress, step: str, error: ErrorSection, issue: str = "") 
     )
 
 
+def synced(progress: Progress, repository: RepositorySection) -> None:
+    issues = f", issues at {repository.issues_head[:8]}" if repository.issues_head else ", no issues yet"
+    progress.say(
+        "synced",
+        f"synced: {repository.default_branch or 'no default branch'} at {repository.head[:8]}{issues}",
+        head=repository.head,
+        issues_head=repository.issues_head,
+    )
+
+
+def ready(progress: Progress, issues: list[str]) -> None:
+    progress.say("ready", f"ready: {', '.join(issue[:8] for issue in issues)}", issues=issues)
+
+
 def passed_over(progress: Progress, record: Record) -> None:
     if record.issue:
         message = f"passed over: {record.skipped} — {record.issue.title}"
@@ -51,12 +66,28 @@ def begun(progress: Progress, record: Record) -> None:
 def agent_started(progress: Progress, record: Record, config: Config) -> None:
     if record.issue and record.worktree:
         branch = record.worktree.branch
+        made = f"new, from {record.worktree.base}" if record.worktree.created else "taken up again"
         progress.say(
             "agent_started",
-            f"{config.agent_type} is at work on {branch} (`ent-agent-log {record.issue.id[:8]} -f` follows it)",
+            f"claimed; {branch} is checked out ({made}); {Path(config.agent_type).stem} begins"
+            f" (`ent-agent-log {record.issue.id[:8]} -f` follows it)",
             issue=record.issue.id,
             branch=branch,
             worktree=record.worktree.path,
+        )
+
+
+def agent_ended(progress: Progress, record: Record) -> None:
+    if record.issue and record.run:
+        run = record.run
+        how = f"exit {run.exit_code}" if run.exit_code is not None else f"signal {run.signal}"
+        why = "" if run.ended_by in ("exit", "signal") else f", {run.ended_by}"
+        progress.say(
+            "agent_ended",
+            f"the agent ended{_within(run)} ({how}{why})",
+            issue=record.issue.id,
+            exit_code=run.exit_code,
+            ended_by=run.ended_by,
         )
 
 
