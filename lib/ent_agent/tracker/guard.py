@@ -13,15 +13,13 @@ from dataclasses import dataclass
 
 from harness.errors import BadData
 from harness.git import Git
-from harness.objects import TREE, Entry, Tree
 
 from ent_agent.tracker.admissible import Contents
 from ent_agent.tracker.admission import Admission, Dropped, IsAgent
-from ent_agent.tracker.merge import merge, merge_bases, timestamp_after
 from ent_agent.tracker.merge_clock import given_by
 from ent_agent.tracker.pending import Pending
 
-__all__ = ["Admitted", "Dropped", "admit", "rebase_admitted"]
+__all__ = ["Admitted", "Dropped", "admit"]
 
 
 @dataclass(frozen=True)
@@ -60,43 +58,3 @@ def admit(git: Git, base: str, agent_tip: str, issue_id: str, is_agent: IsAgent)
         timestamp=max(min(written, int(time.time())), given_by(git.objects.read(base)).time),
     )
     return Admitted(commit, admission.dropped())
-
-
-def rebase_admitted(
-    git: Git, base: str, admitted: str, origin_tip: str, issue_id: str, *, message: str = ""
-) -> str:
-    """`admitted` and `origin_tip` merged, where what a person made of the issue's state and assignee stands.
-
-    `base` is the commit that the run's own line began at, or the last one of it that
-    origin was given. A state or assignee of `issue_id` on origin that is neither
-    `base`'s nor that of the commit where origin and `base` parted was changed by
-    somebody since; origin's value is then kept, whatever the agent wrote. An issue
-    that is gone from origin is left to the merge (which keeps what was changed).
-    """
-    objects = git.objects
-    message = message or f"merge what was done on issue {issue_id}"
-    merged = merge(git, origin_tip, admitted, message=message)
-    issue = issue_id.encode()
-    theirs = _issue(git, origin_tip, issue)
-    root = objects.tree(objects.tree_of(merged))
-    if not theirs or not root[issue].is_tree:
-        return merged
-    earlier = [_issue(git, commit, issue) for commit in (base, *merge_bases(git, base, origin_tip))]
-    result = objects.tree(root[issue].oid)
-    for name in (b"state", b"assignee"):
-        if theirs.get(name) not in [tree.get(name) for tree in earlier]:
-            result.pop(name, None)
-            if name in theirs:
-                result[name] = theirs[name]
-    if result == objects.tree(root[issue].oid):
-        return merged
-    root[issue] = Entry(TREE, objects.write_tree(result))
-    parents = [origin_tip, admitted]
-    return objects.write_commit(
-        objects.write_tree(root), parents, message, timestamp=timestamp_after(git, parents)
-    )
-
-
-def _issue(git: Git, commit: str, issue: bytes) -> Tree:
-    entry = git.objects.tree(git.objects.tree_of(commit)).get(issue)
-    return git.objects.tree(entry.oid) if entry and entry.is_tree else {}

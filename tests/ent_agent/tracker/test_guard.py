@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from ent_agent.tracker import admissible, admission
-from ent_agent.tracker.guard import Admitted, admit, rebase_admitted
-from ent_agent.tracker.merge import merge
+from ent_agent.tracker.guard import Admitted, admit
 from harness.git import Git, Person, init_bare
 from harness.objects import EXECUTABLE, FILE, GITLINK, SYMLINK, TREE, Entry, Tree, format_tree
 
@@ -395,93 +394,3 @@ def test_thousands_of_changes_are_looked_at_up_to_a_limit_and_counted(guarded: G
     assert guarded.git.text("cat-file", "blob", f"{admitted.commit}:{OWN}/state") == "blocked"
     assert len(admitted.dropped) == admission.MAX_DROPPED + 1
     assert admitted.dropped[-1].why.endswith(" more changes")
-
-
-# ---- what a person did meanwhile
-
-
-@dataclass
-class Meanwhile:
-    """`origin` and the run's line part at `start`; the line begins with the state inprogress, `base`."""
-
-    guarded: Guarded
-    start: str
-    base: str
-
-    def after(self, agent: Files, person: Files, *, published: bool = False) -> dict[str, str]:
-        """The own issue's state and assignee in the end ("" for none)."""
-        git = self.guarded.git
-        admitted = admit(
-            git, self.base, self.guarded.commit({**BASE, **agent}, self.base), OWN, is_agent
-        ).commit
-        start = self.base if published else self.start
-        files = {**read_files(git.objects, git.objects.tree_of(start)), **person}
-        origin = self.guarded.commit({k: v for k, v in files.items() if v != "-"}, start) if person else start
-        commit = rebase_admitted(git, self.base, admitted, origin, OWN)
-        assert git.is_ancestor(origin, commit) and git.is_ancestor(admitted, commit)
-        assert rebase_admitted(git, self.base, admitted, commit, OWN) == commit
-        result = read_files(git.objects, git.objects.tree_of(commit))
-        return {name: result.get(f"{OWN}/{name}", "") for name in ("state", "assignee")}
-
-
-@pytest.fixture
-def meanwhile(guarded: Guarded) -> Meanwhile:
-    start = guarded.commit({**BASE, f"{OWN}/state": "new"})
-    return Meanwhile(guarded, start, guarded.commit(BASE, start))
-
-
-AGENT = {f"{OWN}/state": "blocked", f"{OWN}/assignee": "alice"}
-MEANWHILE: dict[str, tuple[Files, bool, str, str]] = {
-    "nobody did anything": ({}, False, "blocked", "alice"),
-    "nobody did anything since inprogress was published": ({}, True, "blocked", "alice"),
-    "a person commented": (comment_of(OTHER, author="Bob <b@x>"), False, "blocked", "alice"),
-    "a person closed it": ({f"{OWN}/state": "done"}, False, "done", "alice"),
-    "a person closed it after it was published": ({f"{OWN}/state": "wontdo"}, True, "wontdo", "alice"),
-    "a person took it": ({f"{OWN}/assignee": "bob"}, False, "blocked", "bob"),
-    "a person unassigned it": ({f"{OWN}/assignee": "-"}, True, "blocked", ""),
-    "a person took it and closed it": (
-        {f"{OWN}/assignee": "bob", f"{OWN}/state": "done"}, False, "done", "bob"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("person", "published", "state", "assignee"), MEANWHILE.values(), ids=MEANWHILE)
-def test_a_persons_state_and_assignee_win(
-    meanwhile: Meanwhile, person: Files, published: bool, state: str, assignee: str
-) -> None:
-    result = meanwhile.after(AGENT, person, published=published)
-    assert result == {"state": state, "assignee": assignee}
-
-
-def test_what_the_agent_left_alone_is_as_the_loop_or_a_person_set_it(meanwhile: Meanwhile) -> None:
-    assert meanwhile.after({}, {}) == {"state": "inprogress", "assignee": "robo"}
-    assert meanwhile.after({}, {f"{OWN}/assignee": "bob"}) == {"state": "inprogress", "assignee": "bob"}
-
-
-def test_a_persons_change_stands_though_the_agents_is_later_and_other_fields_are_merged(
-    guarded: Guarded,
-) -> None:
-    git = guarded.git
-    person = guarded.commit({**BASE, f"{OWN}/state": "backlog", f"{OWN}/tags/urgent": ""}, guarded.base)
-    agent = guarded.commit({**BASE, f"{OWN}/state": "blocked", **comment_of(OWN)}, guarded.base)
-    later = git.objects.write_commit(git.objects.tree_of(agent), [agent], "later")
-    admitted = admit(git, guarded.base, later, OWN, is_agent).commit
-    plain = merge(git, person, admitted, message="m")
-    assert git.text("cat-file", "blob", f"{plain}:{OWN}/state") == "blocked"
-    commit = rebase_admitted(git, guarded.base, admitted, person, OWN)
-    assert read_files(git.objects, git.objects.tree_of(commit)) == {
-        **BASE,
-        **comment_of(OWN),
-        f"{OWN}/state": "backlog",
-        f"{OWN}/tags/urgent": "",
-    }
-    assert git.text("show", "--no-patch", "--format=%P", commit) == f"{person} {admitted}"
-
-
-def test_an_issue_that_a_person_deleted_is_left_to_the_merge(guarded: Guarded) -> None:
-    git = guarded.git
-    deleted = guarded.commit({k: v for k, v in BASE.items() if not k.startswith(OWN)}, guarded.base)
-    idle = admit(git, guarded.base, guarded.base, OWN, is_agent).commit
-    assert rebase_admitted(git, guarded.base, idle, deleted, OWN) == deleted
-    busy = admit(git, guarded.base, guarded.commit({**BASE, **comment_of(OWN)}), OWN, is_agent).commit
-    commit = rebase_admitted(git, guarded.base, busy, deleted, OWN)
-    assert f"{COMMENT_PATH}/description" in read_files(git.objects, git.objects.tree_of(commit))
