@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import pytest
 from harness import sweeping
+from harness.agent_output import Usage
 
 from tests.support.cli_under_test import CliUnderTest, Ran
 from tests.support.scripted_model import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ScriptedModel, Turn
@@ -38,6 +39,8 @@ class Cases:
     says_unauthorized: ClassVar[bool] = True
     has_turn_limit: ClassVar[bool] = True
     reports_tokens: ClassVar[bool] = True
+    """Of all its calls: some report nothing, or the last one alone."""
+    reports_cost: ClassVar[bool] = False
     takes_any_prompt: ClassVar[bool] = True
 
     @pytest.fixture(autouse=True)
@@ -58,26 +61,28 @@ class Cases:
     def stop_in_a_tool(self, cli: CliUnderTest) -> Ran:
         return cli.run(watch=lambda: "timeout" if (self.place / "started").exists() else None)
 
+    def look_at_what_was_stopped(self, ran: Ran) -> None:
+        """More that holds of this CLI."""
+
     # ---- the cases
 
-    def test_it_works_to_a_commit(self) -> None:
-        with self.cli() as (cli, _):
+    def test_it_works_to_a_commit_and_says_what_it_used(self) -> None:
+        with self.cli() as (cli, model):
             ran = cli.run()
         assert (ran.ended.exit_code, ran.ended.ended_by) == (0, "exit"), ran.stderr
         assert ran.said.reported == self.success
         assert ran.said.message == "Done: hello."
         assert ran.git("log", "-1", "--format=%s, by %an") == "Add hello, by Robo"
         assert ran.git("status", "--porcelain", "--ignored") == ""
-
-    def test_what_it_used_is_read(self) -> None:
-        if not self.reports_tokens:
-            pytest.skip(f"{self.name} does not report what it used, or its last call alone")
-        with self.cli() as (cli, model):
-            usage = cli.run().said.usage
         calls = len(model.requests)
-        assert usage.input_tokens == calls * INPUT_TOKENS, "without the cached ones"
-        assert usage.cached_tokens == calls * CACHED_TOKENS
-        assert usage.output_tokens == calls * OUTPUT_TOKENS
+        used = Usage(
+            input_tokens=calls * INPUT_TOKENS,  # without the cached ones
+            output_tokens=calls * OUTPUT_TOKENS,
+            cached_tokens=calls * CACHED_TOKENS,
+            cost_usd=ran.said.usage.cost_usd,
+        )
+        assert not self.reports_tokens or ran.said.usage == used
+        assert bool(ran.said.usage.cost_usd) == self.reports_cost
 
     def test_a_broken_provider_is_no_success(self) -> None:
         with self.cli(status=500) as (cli, _):
@@ -107,6 +112,7 @@ class Cases:
         assert ran.ended.ended_by == "timeout"
         assert ran.said.reported != "success"
         assert sweeping.marked(cli.marker) == []
+        self.look_at_what_was_stopped(ran)
 
     def test_a_daemon_that_it_leaves_behind_is_ended(self) -> None:
         with self.cli(Turn("Starting.", DAEMON), *self.end) as (cli, _):

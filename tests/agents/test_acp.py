@@ -6,24 +6,18 @@ import json
 from pathlib import Path
 
 from tests.agents import homes
-from tests.agents.cases import SLEEP, Cases
-from tests.support.scripted_model import Turn
+from tests.agents.cases import Cases
+from tests.support.cli_under_test import Ran
 
 
 class AcpCases(Cases):
-    def test_a_stop_in_a_running_tool_is_taken_through_the_protocol(self) -> None:
-        with self.cli(Turn("Sleeping.", SLEEP), *self.end) as (cli, _):
-            ran = self.stop_in_a_tool(cli)
-        result = json.loads(ran.stdout.splitlines()[-1])
-        assert (ran.ended.exit_code, result["stop_reason"], result["error"]) == (130, "cancelled", "")
-
-    def test_what_it_does_is_shown_line_by_line(self) -> None:
-        with self.cli() as (cli, _):
-            ran = cli.run()
-        kinds = [json.loads(line)["type"] for line in ran.stdout.splitlines()]
+    def look_at_what_was_stopped(self, ran: Ran) -> None:
+        """It was shown line by line, and stopped through the protocol."""
+        lines = [json.loads(line) for line in ran.stdout.splitlines()]
+        kinds = [line["type"] for line in lines]
         assert kinds[0] == "session"
-        assert {"message", "tool_call"} <= set(kinds) | ({"tool_call"} if "permission" in kinds else set())
-        assert kinds[-1] == "result"
+        assert {"message", "cancelling"} <= set(kinds)
+        assert (ran.ended.exit_code, lines[-1]["stop_reason"], lines[-1]["error"]) == (130, "cancelled", "")
 
 
 class TestHermes(AcpCases):
@@ -38,6 +32,7 @@ class TestOpencode(AcpCases):
     gives_up = False
     says_unauthorized = False  # it gives the provider's words alone
     reports_tokens = False
+    reports_cost = True
 
     def settle(self, home: Path, url: str) -> dict[str, str]:
         return homes.opencode(home, url)

@@ -8,6 +8,7 @@ from tests.agents.cases import Cases
 
 class TestClaude(Cases):
     name = "claude"
+    reports_cost = True  # made up, where it does not know the model
 
     def settle(self, home: Path, url: str) -> dict[str, str]:
         return homes.claude(home, url)

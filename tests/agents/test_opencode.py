@@ -10,6 +10,7 @@ class TestOpencode(Cases):
     name = "opencode"
     gives_up = False  # it tries for more than a minute
     has_turn_limit = False
+    reports_cost = True
 
     def settle(self, home: Path, url: str) -> dict[str, str]:
         return homes.opencode(home, url)
