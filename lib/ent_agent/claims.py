@@ -11,8 +11,6 @@ issue's lock alone, and that is said.
 
 from __future__ import annotations
 
-import os
-import socket
 from dataclasses import dataclass
 
 from harness import clock, sweeping
@@ -20,16 +18,13 @@ from harness.diagnostics import say
 from harness.effects import reached
 from harness.errors import Busy
 from harness.git import Git, GitFailed
-from harness.objects import format_tree
 
-from ent_agent import observation, origin, published, pushing, repositories, runs, standing, state
+from ent_agent import looking, observation, origin, pushing, repositories, runs, standing, state
 from ent_agent.claim_value import HOLD_SECONDS, TTL_SECONDS, ClaimValue
 from ent_agent.config import Config
 from ent_agent.pushing import PUSH_TIMEOUT_SECONDS, Pushed, Update
 from ent_agent.records import ClaimSection
 from ent_agent.runs import Run
-
-SWEEP_AFTER_TTLS = 2
 
 
 class ClaimLost(Busy):
@@ -233,21 +228,8 @@ class Claim:
     def _next_value(self, parent: str | None, *, released: bool = False) -> str:
         """A new value of the claim, on disk as ours before it is anywhere else."""
         number = self.run.claim_number
-        value = ClaimValue(
-            issue=self.run.issue,
-            agent=self.config.id,
-            host=socket.gethostname(),
-            machine=observation.machine_id(),
-            boot=clock.boot_id(),
-            pid=os.getpid(),
-            run=self.run.id,
-            number=number,
-            time=clock.timestamp(),
-            nonce=os.urandom(8).hex(),
-            released=released,
-        )
-        tree = self.git.objects.write("tree", format_tree({}))
-        oid = self.git.objects.write_commit(tree, [parent] if parent else [], value.message())
+        value = ClaimValue.of(self.run.issue, self.config.id, self.run.id, number, released=released)
+        oid = value.write(self.git, parent)
         runs.update(self.config, self.run, claim_oids=[*self.run.claim_oids, oid], claim_number=number + 1)
         reached("claim-recorded")
         return oid
@@ -278,7 +260,7 @@ class Claim:
 
     def _confirm(self) -> None:
         """Look again: another host may have done the issue and let it go since our last look."""
-        look(self.config, self.git)
+        looking.look(self.config, self.git)
         commit = self.git.resolve(f"refs/remotes/origin/{self.config.issues_branch}")
         self.see()
         why = standing.not_ours(self.config, self.git, commit, self.run.issue)
@@ -287,49 +269,6 @@ class Claim:
             raise Busy(f"issue {self.run.issue} {why}")
         runs.update(self.config, self.run, phase="claimed", tracker_origin=commit)
         reached("claim-confirmed")
-
-
-def look(config: Config, git: Git) -> None:
-    """Fetch origin's branches and claims, and note the claims as seen now.
-
-    Raises:
-        TryLater: no answer.
-    """
-    claims = f"+{config.claims_prefix}*:{repositories.SEEN_CLAIMS}*"
-    fetch(config, git, "+refs/heads/*:refs/remotes/origin/*", claims, prune=True)
-    observation.observe(config, git)
-
-
-def fetch(config: Config, git: Git, *refspecs: str, prune: bool = False) -> None:
-    """Fetch just this from origin, and note what of ours it shows.
-
-    Raises:
-        TryLater: no answer.
-    """
-    options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=")
-    pruning = "--prune" if prune else "--no-prune"
-    with repositories.locked(config):
-        published.remember(git, config)
-        origin.ask(git, config, "fetch", *options, pruning, "origin", *refspecs)
-        published.remember(git, config)
-
-
-def sweep(config: Config, git: Git) -> list[str]:
-    """End the claims that nobody needs: of issues that are gone, finished or no agent's.
-
-    They must have stood unchanged for two ttl by our clock, or be a dead run's of this
-    state folder. Returns their keys. To be called after a fetch.
-    """
-    commit = git.resolve(f"refs/remotes/origin/{config.issues_branch}")
-    swept = []
-    for key, held in observation.holders(config, git).items():
-        age = held.unchanged_seconds
-        over = age > SWEEP_AFTER_TTLS * held.value.ttl or (held.own and not held.live)
-        if over and not held.value.released and standing.not_ours(config, git, commit, held.value.issue):
-            ref = config.claims_prefix + key
-            if pushing.push(config, git, [Update(ref, None, held.oid)]).ok:
-                swept.append(key)
-    return swept
 
 
 def _lost(run: Run, there: str | None) -> str:

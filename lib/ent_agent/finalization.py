@@ -12,24 +12,25 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-import msgspec
 from harness import sweeping
 from harness.diagnostics import say
 from harness.effects import reached
-from harness.errors import BadData, NotLoggedIn, TryLater
+from harness.errors import BadData, TryLater
 from harness.git import Git
 from harness.redaction import Redactor
 
 from ent_agent import (
     attempts,
-    claims,
     homecoming,
+    judging,
+    looking,
     notices,
     publication,
     repositories,
     runs,
     saving,
     secrecy,
+    settlement,
     settling,
     spending,
     standing,
@@ -39,7 +40,7 @@ from ent_agent.claims import Claim, ClaimLost
 from ent_agent.config import Config
 from ent_agent.handback import comment_id
 from ent_agent.leftovers import Rules
-from ent_agent.outcome import FINISHED, Facts, Verdict, judge
+from ent_agent.outcome import Verdict
 from ent_agent.publication import Parcel
 from ent_agent.records import Record, ResultSection, derive
 from ent_agent.reporting import Reporter
@@ -123,7 +124,7 @@ class _Finalization:
             return self._go_on(saved)
         runs.update(self.config, self.run, withheld=list(saved.withheld) if saved else [])
         ending = self._publish(saved)
-        self._settle_attempt(ending)
+        settlement.settle(self.config, self.run, self.record, ending)
         reached("attempt-settled")
         self._settle_worktree(saved, ending)
         reached("worktree-settled")
@@ -149,78 +150,27 @@ class _Finalization:
     def _redactor(self) -> Redactor:
         return secrecy.redactor(self.config)
 
-    def _verdict(self, saved: Saved | None) -> Verdict:
-        """What came of it: as it was decided before a kill, else decided now."""
-        if self.run.verdict is None:
-            verdict = self._judged(saved)
-            verdict = msgspec.structs.replace(verdict, reason=self._redactor.redact(verdict.reason))
-            runs.update(self.config, self.run, verdict=verdict)
-            reached("verdict-recorded")
-        assert self.run.verdict
-        return self.run.verdict
-
-    def _judged(self, saved: Saved | None) -> Verdict:
-        ran = self.record.run
-        if self.run.phase == "running":
-            return Verdict("cancelled", "the run was killed; what it left is saved")
-        if self.run.phase != "ran" or ran is None or saved is None:
-            why = f": {self.record.error.message}" if self.record.error else ""
-            return Verdict("failed", f"the agent was not started{why}")
-        data = self.git.resolve(f"{repositories.REMOTE}{self.config.issues_branch}")
-        line = saved.line
-        return judge(
-            Facts(
-                ended_by=ran.ended_by,
-                exit_code=ran.exit_code,
-                signal=ran.signal,
-                reported=ran.reported,
-                commits=saved.commits,
-                left_overs=saved.left_overs,
-                statement=saved.statement,
-                last_words=saved.last_words,
-                handed_over=bool(
-                    line
-                    and line.changed_assignee
-                    and line.assignee
-                    and not self.config.is_agent(line.assignee)
-                ),
-                not_ours=standing.not_ours(self.config, self.git, data, self.run.issue),
-            )
-        )
-
     # ---- on origin
 
     def _publish(self, saved: Saved | None) -> Ending:
         """The end of the run on origin; for a lost claim one that published nothing."""
         try:
-            claim = self._claim(saved)
-            if claim is None:
-                assert self.run.endings
-                return self.run.endings[-1]
-            verdict = self._verdict(saved)
+            claim = Claim.resume(self.config, self.git, self.run)
+            looking.look(self.config, self.git)
+            reached("claim-resumed")
+            verdict = judging.verdict(self.config, self.git, self.run, self.record, saved)
             if saved is None:
                 claim.release()
                 return Ending()
             return publication.publish(claim, self._parcel(saved, verdict), just_looked=True)
         except ClaimLost as lost:
-            return self._lost(saved, lost)
+            return self._published_before() or self._lost(saved, lost)
 
-    def _claim(self, saved: Saved | None) -> Claim | None:
-        """The run's claim, swapped; None: an earlier call published the run's end already."""
-        try:
-            claim = Claim.resume(self.config, self.git, self.run)
-            claims.look(self.config, self.git)
-            reached("claim-resumed")
-            return claim
-        except ClaimLost:
-            claims.look(self.config, self.git)
-            assert self.record.worktree or saved is None
-            branch = self.record.worktree.branch if self.record.worktree else ""
-            over = publication.reached_origin(self.config, self.git, self.run, branch)
-            if over is None:
-                raise
-            runs.update(self.config, self.run, endings=[*self.run.endings, over])
-            return None
+    def _published_before(self) -> Ending | None:
+        """The run's end, where an earlier call brought it to origin and its answer was not seen."""
+        looking.look(self.config, self.git)
+        branch = self.record.worktree.branch if self.record.worktree else ""
+        return publication.reached_origin(self.config, self.git, self.run, branch)
 
     def _parcel(self, saved: Saved, verdict: Verdict, comment: str = "") -> Parcel:
         assert self.record.worktree
@@ -245,21 +195,6 @@ class _Finalization:
         return Ending(not_ours=lost.message)
 
     # ---- afterwards
-
-    def _settle_attempt(self, ending: Ending) -> None:
-        verdict, issue = self.run.verdict, self.run.issue
-        assert verdict
-        if ending.not_ours and verdict.outcome != "cancelled":
-            verdict = Verdict("cancelled", f"the issue {ending.not_ours}")
-            runs.update(self.config, self.run, verdict=verdict)
-        if self.record.run and self.record.run.usage.cost_usd is not None:
-            attempts.record_cost(self.config, self.run.id, self.record.run.usage.cost_usd)
-        if verdict.outcome in FINISHED:
-            attempts.record_success(self.config, issue, self.run.id)
-        elif verdict.counts:
-            attempts.record_failure(self.config, issue, self.run.id, time.time())
-        else:
-            attempts.give_back(self.config, issue, self.run.id)
 
     def _settle_worktree(self, saved: Saved | None, ending: Ending) -> None:
         if saved and saved.home.registration and self.record.worktree:
@@ -286,7 +221,7 @@ class _Finalization:
             handed_to=ending.handed_to,
             comment=ending.comment,
         )
-        failure = self._stop_of_the_agent(verdict)
+        failure = settlement.stop_of_the_agent(self.config, self.record, verdict)
         notice = {"auth": "login_needed", "quota": "quota"}.get(verdict.outcome, "")
         runs.update(
             self.config,
@@ -300,24 +235,6 @@ class _Finalization:
         if failure:
             raise failure
         return self.record
-
-    def _stop_of_the_agent(self, verdict: Verdict) -> TryLater | NotLoggedIn | None:
-        """What keeps the agent from being started at all, noted for the next starts."""
-        ran = self.record.run
-        if verdict.outcome == "quota":
-            until = attempts.pause_agent(self.config, "quota", time.time(), ran.resume_at if ran else "")
-            return TryLater(
-                verdict.reason,
-                hint="the issue stays as it is, and is taken up again by itself",
-                code="agent_quota",
-                resume_at=until,
-            )
-        if verdict.outcome == "auth":
-            attempts.pause_agent(self.config, "auth", time.time())
-            return NotLoggedIn(
-                verdict.reason, hint="log in once by hand, with the agent's own command and agent_config_dir"
-            )
-        return None
 
     # ---- after a person allowed what was withheld
 
@@ -335,7 +252,7 @@ class _Finalization:
         assert self.run.verdict
         handed_to = runs.record(self.run).result
         runs.update(self.config, self.run, claim_ref="", endings=[])
-        claims.look(self.config, self.git)
+        looking.look(self.config, self.git)
         parcel = self._parcel(saved, self.run.verdict, comment=comment_id(self.run.id, "allowed end"))
         if not self._is_as_handed_back(handed_to):
             parcel = replace(parcel, plan=lambda _placed: None)

@@ -14,7 +14,7 @@ from harness.diagnostics import say
 from harness.errors import BadData, TryLater
 from harness.git import Git, GitFailed
 
-from ent_agent import attempts, claims, pushing, repositories, standing, tracker_line
+from ent_agent import attempts, looking, pushing, repositories, standing, tracker_line
 from ent_agent.claim_value import RENEWAL_SECONDS
 from ent_agent.claims import Claim, ClaimLost
 from ent_agent.config import Config
@@ -82,7 +82,7 @@ class Heartbeat:
             raise ClaimLost(f"another run has the claim on issue {self._run.issue}")
         tip = there.get(self.config.data_ref)
         if tip and tip != self._git.resolve(tracking):
-            claims.fetch(self.config, self._git, f"+{self.config.data_ref}:{tracking}")
+            looking.fetch(self.config, self._git, f"+{self.config.data_ref}:{tracking}")
             tip = self._git.resolve(tracking)
         return tip
 

@@ -7,9 +7,6 @@ clocks are never compared.
 
 from __future__ import annotations
 
-import hashlib
-import socket
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -18,8 +15,8 @@ from harness.clock import Moment
 from harness.errors import BadData
 from harness.git import Git
 
-from ent_agent import runs, state
-from ent_agent.claim_value import LONGEST_SECONDS, SHORTEST_SECONDS, ClaimValue
+from ent_agent import claim_value, runs, state
+from ent_agent.claim_value import ClaimValue
 from ent_agent.config import Config
 from ent_agent.repositories import SEEN_CLAIMS
 
@@ -86,22 +83,12 @@ def is_live(config: Config, git: Git, issue_id: str) -> bool:
     return found is not None and found.live
 
 
-@cache
-def machine_id() -> str:
-    """This machine, for telling our own claims; a digest, since machine-id(5) is not to be published."""
-    try:
-        told = Path("/etc/machine-id").read_text("ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        told = ""
-    return hashlib.sha256(f"ent-agent {told or socket.gethostname()}".encode()).hexdigest()[:16]
-
-
 def _holder(config: Config, git: Git, oid: str, sighting: Sighting | None, looked: Moment | None) -> Holder:
     try:
         value = ClaimValue.parse(git.objects.read(oid))
     except BadData:
         value = ClaimValue()  # not ours to understand; it expires like any other
-    run = runs.find(config, value.run) if value.machine == machine_id() else None
+    run = runs.find(config, value.run) if value.machine == claim_value.machine_id() else None
     unchanged = (
         clock.elapsed_at_least(sighting.first, looked) if sighting and looked and sighting.oid == oid else 0.0
     )
@@ -110,7 +97,7 @@ def _holder(config: Config, git: Git, oid: str, sighting: Sighting | None, looke
     elif run:
         live = not lock.is_free(state.of(config).issue_lock(run.issue))
     else:
-        live = unchanged < min(max(value.ttl, SHORTEST_SECONDS), LONGEST_SECONDS)
+        live = unchanged < value.lasts_seconds
     return Holder(oid=oid, value=value, own=run is not None, live=live, unchanged_seconds=unchanged)
 
 

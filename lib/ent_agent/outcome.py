@@ -28,6 +28,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     commits: int = 0
     """Of the agent itself, in this run."""
     left_overs: bool = False
+    ahead: bool = False
+    """The branch has commits that its base does not have, of whichever run."""
     statement: Statement = ""
     """What its comments say, the newest first."""
     last_words: Statement = ""
@@ -95,7 +97,7 @@ def _ended_well(facts: Facts) -> Verdict:
     """It ended by itself, without a sign of failure: what is there to show for it?"""
     if facts.statement == "stuck" or (facts.last_words == "stuck" and facts.statement != "done"):
         return Verdict("stuck", "the agent said that it is stuck")
-    if facts.statement == "done" or (facts.last_words == "done" and facts.left_overs):
+    if facts.statement == "done" or (facts.last_words == "done" and (facts.left_overs or facts.ahead)):
         return Verdict("completed", "the agent said that it is done")
     if facts.commits:
         return Verdict("completed", "the agent committed its work")

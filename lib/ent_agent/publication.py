@@ -17,8 +17,8 @@ from harness.effects import reached
 from harness.errors import BadData, TryLater
 from harness.git import Git
 
-from ent_agent import attempts, branches, claims, outgoing, repositories, runs, standing
-from ent_agent.claims import Claim
+from ent_agent import attempts, branches, looking, outgoing, repositories, runs, standing
+from ent_agent.claims import Claim, ClaimLost
 from ent_agent.config import Config
 from ent_agent.handback import HandBack, changes
 from ent_agent.pushing import Update
@@ -71,7 +71,7 @@ def publish(claim: Claim, parcel: Parcel, *, just_looked: bool = False) -> Endin
     refusals: list[tuple[str | None, str | None]] = []
     for number in _rounds():
         if number or not just_looked:
-            claims.look(config, git)
+            looking.look(config, git)
         over = reached_origin(config, git, claim.run, parcel.branch)
         if over:
             _end(claim)
@@ -112,7 +112,7 @@ def _end(claim: Claim) -> None:
     """End a claim whose run is published already; where it is gone, all the better."""
     try:
         claim.see()
-    except claims.ClaimLost:
+    except ClaimLost:
         return
     claim.release()
 

@@ -18,7 +18,7 @@ from ent_agent.config import Config
 from ent_agent.homecoming import Homecoming
 from ent_agent.leftovers import Rules, gather
 from ent_agent.outcome import Statement
-from ent_agent.records import Record, WorktreeSection
+from ent_agent.records import Record
 from ent_agent.runs import Run, Withheld
 from ent_agent.tracker_line import TrackerLine
 
@@ -36,6 +36,8 @@ class Saved:
     commits: int
     """The agent's own, in this run."""
     left_overs: bool
+    ahead: bool
+    """The branch has commits that its base does not have, of whichever run."""
     line: TrackerLine | None
     """None: the agent's tracker changes cannot be read, or there was no agent."""
     statement: Statement
@@ -85,8 +87,9 @@ def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Sa
     withheld = tuple(dict.fromkeys((*left.withheld, *objections)))
     return Saved(
         work=work,
-        commits=_own_commits(git, record.worktree, home.tip),
+        commits=_count(git, home.tip, record.worktree.start, "--remotes=origin"),
         left_overs=bool(left.paths),
+        ahead=_count(git, work, f"{repositories.REMOTE}{record.worktree.base}") > 0,
         line=line,
         statement=statement,
         last_words=last_words,
@@ -134,5 +137,7 @@ def _hold(config: Config, git: Git, run: Run, work: str, kept: dict[str, str]) -
     homecoming.keep(config, git, run, kept)
 
 
-def _own_commits(git: Git, worktree: WorktreeSection, tip: str) -> int:
-    return int(git.text("rev-list", "--count", tip, "--not", worktree.start, "--remotes=origin"))
+def _count(git: Git, tip: str, *without: str) -> int:
+    """Commits up to `tip` that are in none of the others; 0 where one of those is not there."""
+    counted = git.run("rev-list", "--count", tip, "--not", *without, check=False)
+    return int(counted.text) if counted.ok else 0

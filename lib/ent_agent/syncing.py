@@ -31,7 +31,7 @@ def sync(record: Record, config: Config) -> Record:
         TryLater: origin cannot be reached, or refuses, or another process holds the
             repository; `code` and `hint` say which.
     """
-    from ent_agent import claims, mirroring  # not for `last`: every selection asks for that
+    from ent_agent import mirroring, stale_claims  # not for `last`: every selection asks for that
 
     git = repositories.control(config)
     with repositories.locked(config):
@@ -55,7 +55,7 @@ def sync(record: Record, config: Config) -> Record:
             issues_head=issues_head,
         )
         atomic.write_json(_path(config), record.repository)
-    for key in claims.sweep(config, git):
+    for key in stale_claims.sweep(config, git):
         say(f"a claim that nobody needs any more is ended: {key}")
     return record
 
@@ -108,8 +108,9 @@ def _fetch(git: Git, config: Config) -> None:
     first = not git.refs(REMOTE)
     words = ("fetch", "--quiet", "--prune", "--no-write-fetch-head", "--no-recurse-submodules", "origin")
     timeout = FIRST_FETCH_TIMEOUT_SECONDS if first else FETCH_TIMEOUT_SECONDS
-    for stale in repositories.clear_stale_locks(git.git_dir):
-        say(f"{stale} was left by a killed git; it is removed")
+    for git_dir in (git.git_dir, state.of(config).work):
+        for stale in repositories.clear_stale_locks(git_dir):
+            say(f"{stale} was left by a killed git; it is removed")
     origin.ask(git, config, *words, timeout_seconds=timeout)
 
 

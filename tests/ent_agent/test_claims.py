@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ent_agent import claims, observation, pushing, runs, selection, state, syncing
+from ent_agent import observation, pushing, runs, selection, stale_claims, state, syncing
 from ent_agent.claim_value import ClaimValue
 from ent_agent.claims import ClaimLost
 from ent_agent.pushing import Update
@@ -318,10 +318,10 @@ def test_a_claim_of_a_finished_issue_is_swept_after_two_ttl(
     pass_time(1700)
     elsewhere.look()
     with elsewhere.acting():
-        assert claims.sweep(elsewhere.config, elsewhere.git) == []
+        assert stale_claims.sweep(elsewhere.config, elsewhere.git) == []
         pass_time(200)
         elsewhere.look()
-        assert claims.sweep(elsewhere.config, elsewhere.git) == [WELSH]
+        assert stale_claims.sweep(elsewhere.config, elsewhere.git) == [WELSH]
     assert list(claim_refs(sample)) == [f"refs/ent-agent/claims/{SPELLING}"]
 
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ent_agent import attempts, claims, finalization, repositories, runs
+from ent_agent import attempts, finalization, looking, repositories, runs
 from ent_agent.config import Config, load
 from ent_agent.records import ErrorSection, Usage
 from ent_agent.sample import ALICE
@@ -323,14 +323,14 @@ def test_a_tracker_that_moves_with_every_look_is_merged_with_until_it_stands_sti
     bench.start(WELSH)
     bench.commit()
     bench.ended()
-    real, moved = claims.look, []
+    real, moved = looking.look, []
 
     def look(config: Config, git: object) -> None:
         real(config, git)  # type: ignore[arg-type]
         if len(moved) < 4:
             moved.append(bench.sample.change({f"{SPELLING}/tags/t{len(moved)}": b""}))
 
-    monkeypatch.setattr(claims, "look", look)
+    monkeypatch.setattr(looking, "look", look)
     bench.finalize()
     assert len(moved) == 4
     assert bench.on_origin() == ("blocked", str(ALICE))

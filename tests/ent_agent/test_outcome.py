@@ -23,6 +23,8 @@ TABLE: list[tuple[dict[str, Any], str, bool]] = [
     ({"statement": "other"}, "stuck", False),
     ({"last_words": "done", "commits": 1}, "completed", False),
     ({"last_words": "done", "left_overs": True}, "completed", False),
+    ({"last_words": "done", "ahead": True}, "completed", False),
+    ({"ahead": True}, "failed", True),
     ({"last_words": "other", "commits": 1}, "completed", False),
     ({"last_words": "stuck"}, "stuck", False),
     ({"last_words": "stuck", "commits": 1}, "stuck", False),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from ent_agent import claims, observation, repositories, runs, state
+from ent_agent import claim_value, looking, repositories, runs, state
 from ent_agent.claims import Claim
 from ent_agent.config import Config
 from ent_agent.runs import Run
@@ -34,12 +34,12 @@ class Host:
     def acting(self) -> Iterator[None]:
         """The calls inside are this host's."""
         with self.monkeypatch.context() as patched:
-            patched.setattr(observation, "machine_id", lambda: self.machine)
+            patched.setattr(claim_value, "machine_id", lambda: self.machine)
             yield
 
     def look(self) -> None:
         with self.acting():
-            claims.look(self.config, self.git)
+            looking.look(self.config, self.git)
 
     def take(self, issue_id: str) -> Claim:
         """Claim an issue under its lock, which is let go when the call returns: as if the step had died."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import clock, process
+from harness import process
 from harness.git import Git, init_bare
-from harness.objects import format_tree
 
-from ent_agent import identity, observation, origin, pushing, repositories, state, syncing
+from ent_agent import identity, origin, pushing, repositories, state, syncing
 from ent_agent.claim_value import ClaimValue
 from ent_agent.config import Config
 from ent_agent.doctor.findings import Finding, ok, problem, warning
@@ -157,16 +155,7 @@ def _claims_refused(config: Config, said: str) -> Finding:
 
 def _probe(seen: Origin, number: int) -> str:
     """A claim of no issue: nobody waits for it, and everybody may sweep it, should a kill leave it there."""
-    value = ClaimValue(
-        agent=seen.config.id,
-        host=socket.gethostname(),
-        machine=observation.machine_id(),
-        number=number,
-        time=clock.timestamp(),
-        nonce=clock.boot_id() + str(clock.now().monotonic_seconds),
-    )
-    tree = seen.git.objects.write("tree", format_tree({}))
-    return seen.git.objects.write_commit(tree, [], value.message())
+    return ClaimValue.of("", seen.config.id, "", number).write(seen.git, None)
 
 
 def _remember(config: Config, **found: bool) -> None:
