@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness import folders
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.git import GitFailed
@@ -19,7 +20,7 @@ def check_out(place: Place, start: str) -> None:
     folder = state.of(place.config)
     name = state.key(place.issue_id)
     aside = folder.worktrees / f".new-{name}"
-    workspace.remove_folder(aside)
+    folders.remove(aside)
     aside.mkdir(parents=True)
     Workspace(place.git, aside, place.space.index).fill(start)
     reached("worktree-filled")

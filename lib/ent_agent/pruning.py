@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
-from harness import lock
+from harness import folders, lock
 from harness.errors import BadData, Busy
 from harness.git import Git
 from harness.sweeping import marked
@@ -26,7 +26,6 @@ from ent_agent import (
     standing,
     state,
     upkeep,
-    workplace,
     worktree,
 )
 from ent_agent.branches import KEPT
@@ -161,7 +160,7 @@ def _put_aside(config: Config, rules: Rules, dry_run: bool) -> Iterator[Removal]
     for folder in _folders(state.of(config).quarantine):
         verdict, reason = _judged_aside(time.time() - folder.lstat().st_ctime, rules, dry_run)
         if verdict == "removed":
-            workplace.remove(folder)
+            folders.remove(folder)
         yield Removal(kind="quarantine", name=str(folder), verdict=verdict, reason=reason)
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-from harness import lock
+from harness import folders, lock
 from harness.errors import Busy
 from harness.git import Git
 
-from ent_agent import repositories, runs, state, workplace
+from ent_agent import repositories, runs, state
 from ent_agent.config import Config
 from ent_agent.runs import Run
 
@@ -65,7 +65,7 @@ def prune_runs(config: Config, rules: Rules, *, dry_run: bool = False) -> Iterat
         yield Removal(kind="run", name=run.id, verdict=verdict, reason=f"finished, begun {run.created_at}")
     if not dry_run:
         for left in places.runs.glob(f"{GONE}*"):
-            workplace.remove(left)
+            folders.remove(left)
 
 
 def superfluous(found: Iterable[Run], rules: Rules, now: float) -> list[Run]:
@@ -105,9 +105,9 @@ def _delete(config: Config, git: Git, ref: str, old: str) -> bool:
 def _remove(folder: Path) -> None:
     """First out of sight, so that a kill does not leave half a run."""
     gone = folder.with_name(f"{GONE}{folder.name}")
-    workplace.remove(gone)
+    folders.remove(gone)
     folder.rename(gone)
-    workplace.remove(gone)
+    folders.remove(gone)
 
 
 def _began(run: Run) -> float:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import adapter as adapters
-from harness import agent_environment, atomic, sandbox, shipped
+from harness import agent_environment, atomic, folders, sandbox, shipped
 from harness.adapter import Adapter
 from harness.errors import BadConfig, BadData
 from harness.invocation import Setting
@@ -79,7 +77,7 @@ class RunFolder:
 
     def make(self) -> None:
         """Anew, also over what a killed start left."""
-        remove(self.agent)
+        folders.remove(self.agent)
         for folder in (self.temporary, self.programs):
             folder.mkdir(mode=0o700, parents=True)
         library = str(Path(__file__).resolve().parents[1])
@@ -91,8 +89,8 @@ class RunFolder:
         atomic.write_bytes(self.path_script, path_script.encode())
 
     def remove_temporary(self) -> None:
-        remove(self.temporary)
-        remove(self.programs)
+        folders.remove(self.temporary)
+        folders.remove(self.programs)
 
 
 def folder(config: Config, run: Run) -> RunFolder:
@@ -228,19 +226,3 @@ def view(config: Config, adapter: Adapter, setting: Setting, program: str) -> Vi
         temporary=setting.run_dir / "tmp",
         network=config.sandbox.network,
     )
-
-
-def remove(folder: Path) -> None:
-    """Delete a folder with all that is in it, also where write permission was taken from parts of it."""
-
-    def mend(function: Callable[[str], object], path: str, _error: object) -> None:
-        parent = Path(path).parent
-        for place in (parent, Path(path)):
-            if not place.is_symlink() and place.exists():
-                place.chmod(place.stat().st_mode | stat.S_IRWXU)
-        function(path)
-
-    if folder.is_symlink():
-        folder.unlink()
-    elif folder.exists():
-        shutil.rmtree(folder, onerror=mend)

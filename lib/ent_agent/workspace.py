@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,11 +152,3 @@ def move_aside(path: Path, quarantine: Path, stamp: str) -> Path:
 def copy_into_place(source: Path, target: Path) -> None:
     """A copy of a file, there whole or not at all; never through a link that stands at `target`."""
     atomic.write_bytes(target, source.read_bytes(), 0o644)
-
-
-def remove_folder(path: Path) -> None:
-    """Delete a folder of our own making, what a killed call left of it too."""
-    if path.is_symlink():
-        path.unlink()
-    elif path.exists():
-        shutil.rmtree(path)

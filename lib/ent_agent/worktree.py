@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from harness import folders
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.errors import BadConfig, TryLater
 
-from ent_agent import branches, clearing, moving, published, registering, repositories, state, workspace
+from ent_agent import branches, clearing, moving, published, registering, repositories, state
 from ent_agent.config import Config
 from ent_agent.place import Place
 from ent_agent.records import Record, WorktreeSection
@@ -55,16 +56,17 @@ def release(config: Config, issue_id: str) -> str:
     with repositories.locked(config):
         place = Place(config, issue_id)
         gone = place.path.with_name(f".gone-{place.path.name}")
-        workspace.remove_folder(gone)
+        folders.remove(gone)
         registered = place.registration()
         if why := _why_kept(place, registered):
             return why
         if registered is None:
             return ""
-        place.path.rename(gone)
+        if place.path.exists():
+            place.path.rename(gone)
         reached("worktree-set-aside")
         registering.unregister(registered)
-        workspace.remove_folder(gone)
+        folders.remove(gone)
         place.space.index.unlink(missing_ok=True)
         return ""
 
@@ -189,7 +191,8 @@ def _why_kept(place: Place, registered: Registration | None) -> str:
         return f"{place.path} is no worktree" if place.path.exists() else ""
     if registered.locked is not None:
         return f"it is locked: {registered.locked}"
-    if not registered.is_there:
+    there = place.path.exists()
+    if there and not registered.is_there:
         return "it is not whole"
     if registered.head != place.ref or registered.halfway:
         return "it is not on its branch, or half-way in a rebase or merge"
@@ -198,4 +201,4 @@ def _why_kept(place: Place, registered: Registration | None) -> str:
         return "its branch is gone"
     if place.git.text("rev-list", "--max-count=1", local, "--not", "--remotes=origin"):
         return "it has commits that origin does not have"
-    return "it has uncommitted changes" if _left_over(place, local) else ""
+    return "it has uncommitted changes" if there and _left_over(place, local) else ""

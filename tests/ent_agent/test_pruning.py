@@ -14,7 +14,7 @@ from ent_agent.records import AgentSection, IssueSection, Record
 from ent_agent.retention import Removal, Rules, superfluous
 from ent_agent.runs import Run
 from ent_agent.selection import branch_name
-from harness import atomic, lock
+from harness import atomic, folders, lock
 from harness.git import Git
 
 from tests.support.sample import WELSH, Sample, configuration
@@ -164,6 +164,15 @@ def test_a_detached_commit_is_kept(config: Config, worked: Path) -> None:
     in_worktree(worked, "switch", "-q", "--detach")
     commit(worked, "detached")
     assert the(pruned(config), "worktree").verdict == "kept"
+
+
+def test_a_worktree_that_was_deleted_by_hand_leaves_its_registration_and_branch_to_go(
+    config: Config, worked: Path
+) -> None:
+    folders.remove(worked)
+    found = pruned(config)
+    assert {one.kind: one.verdict for one in found} == {"worktree": "removed", "branch": "removed"}
+    assert list((state.of(config).work / "worktrees").iterdir()) == []
 
 
 def test_a_locked_worktree_is_kept(config: Config, worked: Path) -> None:
