@@ -50,7 +50,7 @@ def free_branch(place: Place) -> None:
         Busy: with the path, or the reason of the lock.
     """
     for one in registrations.every(place.config):
-        if place.ref not in one.branches and one.path != place.path:
+        if place.ref not in one.branches and not one.is_at(place.path):
             continue
         if one.locked is not None:
             raise Busy(
@@ -58,7 +58,7 @@ def free_branch(place: Place) -> None:
                 hint=f"git --git-dir={state.of(place.config).work} worktree unlock {one.path}",
                 code="worktree_locked",
             )
-        if one.path != place.path and one.is_there:
+        if not one.is_at(place.path) and one.is_there:
             raise Busy(
                 f"the branch {place.branch} is checked out at {one.path}",
                 hint="let it go there: git switch --detach",
@@ -71,7 +71,7 @@ def sound_registration(place: Place, kept: list[str]) -> Registration | None:
     chosen = place.registration()
     for one in registrations.every(place.config):
         stale = place.ref in one.branches and not one.is_there
-        if one != chosen and (one.path == place.path or stale):
+        if one != chosen and (one.is_at(place.path) or stale):
             let_go(place, one, kept)
     if chosen and place.path.is_dir() and not place.path.is_symlink():
         link = place.path / ".git"

@@ -181,4 +181,4 @@ def _fetched(config: Config, git: Git, run: Run, what: str, name: str) -> str | 
 
 def _registration(config: Config, worktree: Path) -> Registration | None:
     """The worktree as work.git has it registered; None: the agent took that away."""
-    return next((one for one in registrations.every(config) if one.path == worktree), None)
+    return next((one for one in registrations.every(config) if one.is_at(worktree)), None)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from harness.errors import Failure, Missing, TryLater
+from harness.errors import BadConfig, Failure, Missing, TryLater
 from harness.git import Git, GitFailed
 from harness.process import Finished
 
@@ -42,6 +42,10 @@ _NOT_THERE = (
     r"|repository '.*' does not exist|Cannot find repository|project you were looking for could not be found"
     r"|Unable to find remote helper|is not a git command|transport '.*' not allowed|error: 404\b"
 )
+_REFUSED = (
+    r"hook declined|\[(?:remote )?rejected\]|protected branch|denying (?:non-fast-forward|ref deletion)"
+)
+_FORMAT = r"mismatched algorithms|unsupported object format|Server does not support.*object format"
 _FULL = r"No space left on device|[Dd]isk quota exceeded"
 _NO_LINE = (
     "Please make sure",
@@ -78,13 +82,13 @@ def explained(config: Config, call: Callable[[], T]) -> T:
 
 
 def explain(failed: GitFailed, config: Config) -> Failure:
-    """A failed exchange with origin as a person needs to hear it; exit code 75, whatever it was.
+    """A failed exchange with origin as a person needs to hear it; exit code 75 but where only a person can help.
 
-    `code` is one of git_unreachable, host_key_changed, permission_denied,
+    `code` is one of git_unreachable, host_key_changed, permission_denied, push_refused,
     not_a_repository, ref_locked, disk_full, git_failed.
     """
     finished = failed.finished
-    said = _without_secrets(finished.error_text)
+    said = _without_secrets("\n".join([finished.error_text, *_refusals(finished)]))
     url = shown_url(config)
     line = _telling_line(said)
     if re.search(_NO_SSH, said):
@@ -103,6 +107,14 @@ def explain(failed: GitFailed, config: Config) -> Failure:
         )
     if re.search(_DENIED, said):
         return TryLater(f"{url}: {line}", hint=_key_hint(config), code="permission_denied")
+    if re.search(_FORMAT, said):
+        return BadConfig(f"{url}: {line}", hint="ent-agent works on repositories with SHA-1 objects")
+    if re.search(_REFUSED, said):
+        return TryLater(
+            f"{url} refuses the push: {line}",
+            hint="let the agent's key write to the branch that is named: look at origin's hooks and protected branches",
+            code="push_refused",
+        )
     if re.search(_NOT_THERE, said):
         return TryLater(
             f"{url}: {line}",
@@ -120,6 +132,11 @@ def explain(failed: GitFailed, config: Config) -> Failure:
     if said:
         return TryLater(f"{url}: {line}", hint="see that the network is up", code="git_unreachable")
     return failed
+
+
+def _refusals(finished: Finished) -> list[str]:
+    """What `git push --porcelain` says on stdout of refs that were not taken."""
+    return [line.replace("\t", " ") for line in finished.text.splitlines() if line.startswith("!\t")]
 
 
 def _telling_line(said: str) -> str:

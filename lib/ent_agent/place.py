@@ -46,7 +46,7 @@ class Place:
 
     def registration(self) -> Registration | None:
         """The one of our folder; where there are several, the one that the folder itself names."""
-        found = [one for one in registrations.every(self.config) if one.path == self.path]
+        found = [one for one in registrations.every(self.config) if one.is_at(self.path)]
         return next((one for one in found if one.is_there), found[0] if found else None)
 
     def brought_home(self, name: str) -> str | None:

@@ -40,7 +40,7 @@ class Registration:
     @cached_property
     def path(self) -> Path:
         """The worktree; it may not be there."""
-        return Path(_text(self.folder / "gitdir")).parent
+        return Path(os.path.normpath(self.folder / _text(self.folder / "gitdir"))).parent
 
     @cached_property
     def head(self) -> str:
@@ -59,6 +59,10 @@ class Registration:
         """Why it is locked (git-worktree(1)); None: it is not."""
         path = self.folder / "locked"
         return (_line(path) or "no reason given") if os.path.lexists(path) else None
+
+    def is_at(self, path: Path) -> bool:
+        """Whether it is the one of this path: git may write it without the links on the way there."""
+        return self.path.name == path.name and self.path.parent.resolve() == path.parent.resolve()
 
     @property
     def is_there(self) -> bool:

@@ -213,7 +213,7 @@ class View:
         found: dict[str, str] = {}
         for one in self.known if held else ():
             there = held.get(f"refs/heads/{branch_name(self.config, one)}")
-            if there and there.path != folder.worktree(one):
+            if there and not there.is_at(folder.worktree(one)):
                 found[one] = str(there.path)
         return found
 

@@ -184,6 +184,7 @@ def environment(
         "GIT_LFS_SKIP_SMUDGE": "1",
         "GIT_EDITOR": "/bin/false",
         "LC_ALL": "C.UTF-8",
+        "LANGUAGE": "",
     }
     if ssh_command:
         env["GIT_SSH_COMMAND"] = ssh_command
@@ -207,8 +208,12 @@ def config_environment(config: Mapping[str, str]) -> dict[str, str]:
 
 
 def init_bare(git_dir: Path) -> None:
-    """`git init --bare`, repeatable; templates (hooks) are not copied."""
-    finished = process.run(["git", "init", "--quiet", "--bare", "--template=", git_dir], env=environment())
+    """`git init --bare`, repeatable; templates (hooks) are not copied.
+
+    Formats are fixed: objects by SHA-1 and refs as files, whatever git's defaults become.
+    """
+    env = environment() | {"GIT_DEFAULT_HASH": "sha1", "GIT_DEFAULT_REF_FORMAT": "files"}
+    finished = process.run(["git", "init", "--quiet", "--bare", "--template=", git_dir], env=env)
     if not finished.ok:
         raise GitFailed(finished)
 

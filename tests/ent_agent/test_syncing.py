@@ -9,7 +9,8 @@ import pytest
 from ent_agent import origin, repositories, sample, state, syncing
 from ent_agent.config import Config
 from ent_agent.records import Record, RepositorySection
-from harness.errors import Failure, TryLater
+from harness import process
+from harness.errors import BadConfig, Failure, TryLater
 from harness.git import Git, GitFailed, init_bare
 from harness.process import Finished
 
@@ -280,6 +281,11 @@ COULD_NOT = (
         ("fatal: early EOF\nfatal: fetch-pack: invalid index-pack output\n", "git_unreachable", "early EOF"),
         ("Host key verification failed.\n" + COULD_NOT, "host_key_changed", "key"),
         ("error: cannot lock ref 'refs/x': is at 1 but expected 2\n", "ref_locked", ""),
+        (
+            "remote: error: hook says no\nTo x\n ! [remote rejected] main -> main (pre-receive hook declined)\n",
+            "push_refused",
+            "hook says no",
+        ),
         ("fatal: write error: No space left on device\n", "disk_full", "space"),
         ("fatal: detected dubious ownership in repository at '/srv/x'\n", "permission_denied", "ownership"),
     ],
@@ -289,6 +295,32 @@ def test_what_git_says_gets_a_code_and_a_hint(config: Config, said: str, code: s
     assert (failed.code, failed.exit_code) == (code, 75)
     assert message in failed.message and "\n" not in failed.message
     assert failed.hint or code == "ref_locked"
+
+
+def test_a_repository_with_other_objects_is_for_a_person_to_see(place: Path) -> None:
+    words = ["git", "init", "--quiet", "--bare", "--object-format=sha256", place / "other.git"]
+    assert process.run(words).ok
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@x"]
+    tree = process.run([*git, f"--git-dir={place}/other.git", "mktree"]).text.strip()
+    oid = process.run([*git, f"--git-dir={place}/other.git", "commit-tree", "-m", "x", tree]).text.strip()
+    process.run([*git, f"--git-dir={place}/other.git", "update-ref", "HEAD", oid])
+    with pytest.raises(BadConfig) as failed:
+        syncing.sync(Record(), configuration(place, "other.git"))
+    assert "SHA-1" in failed.value.hint
+
+
+def test_a_hook_of_origins_that_says_no_is_told(config: Config, sample: Sample) -> None:
+    sync(config)
+    git = repositories.control(config)
+    tip = sample.branches()["entomologist-data"]
+    ours = git.objects.write_commit(git.objects.tree_of(tip), [tip], "Ours")
+    git.update_ref(config.data_ref, ours)
+    hook = sample.origin / "hooks/pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho only by pull request >&2\nexit 1\n")
+    hook.chmod(0o755)
+    failed = refused(config)
+    assert failed.code == "push_refused" and "only by pull request" in failed.message
 
 
 def test_a_silent_origin_is_unreachable(config: Config) -> None:

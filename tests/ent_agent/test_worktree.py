@@ -65,7 +65,7 @@ class Desk:
 
     @property
     def registration(self) -> registrations.Registration:
-        (found,) = [one for one in registrations.every(self.config) if one.path == self.path]
+        (found,) = [one for one in registrations.every(self.config) if one.is_at(self.path)]
         return found
 
     def git(self, *words: str | Path, ok: bool = True, cwd: Path | None = None) -> str:
@@ -366,6 +366,27 @@ def test_a_branch_that_a_rebase_elsewhere_works_on_is_left_alone(desk: Desk, pla
     desk.git("rebase", "--exec", "false", first, cwd=mine, ok=False)
     with pytest.raises(Busy, match="mine"):
         desk.prepare()
+
+
+def test_a_state_folder_behind_a_link_is_the_same_one(place: Path, sample: Sample) -> None:
+    (place / "real").mkdir()
+    (place / "linked").symlink_to("real")
+    desk = Desk(configuration(place, sample.url, state_dir="linked/state"), sample)
+    desk.prepare()
+    desk.write("new.txt", "1\n")
+    desk.git("worktree", "repair", desk.path.resolve(), cwd=state.of(desk.config).work.resolve())
+    (desk.registration.folder / "gitdir").write_text(f"{desk.path.resolve()}/.git\n")
+    found = desk.prepare()
+    assert not found.created and found.left_over == ["new.txt"]
+
+
+def test_relative_paths_between_worktree_and_repository_are_understood(desk: Desk) -> None:
+    desk.prepare()
+    folder = desk.registration.folder
+    (folder / "gitdir").write_text(os.path.relpath(desk.path / ".git", folder) + "\n")
+    (desk.path / ".git").write_text(f"gitdir: {os.path.relpath(folder, desk.path)}\n")
+    assert desk.git("status", "--porcelain") == ""
+    assert not desk.prepare().created
 
 
 def test_two_issues_have_two_worktrees(desk: Desk) -> None:
