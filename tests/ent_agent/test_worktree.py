@@ -813,7 +813,8 @@ def test_it_stays_while_something_is_only_here(desk: Desk) -> None:
 def test_what_a_removal_that_was_killed_left_goes_with_the_next(desk: Desk) -> None:
     desk.prepare()
     desk.path.rename(desk.path.with_name(f".gone-{ISSUE}"))
-    assert worktree.release(desk.config, ISSUE)
+    assert worktree.release(desk.config, ISSUE) == ""
+    assert registrations.every(desk.config) == []
     assert not desk.path.with_name(f".gone-{ISSUE}").exists()
     desk.prepare()
     desk.is_sound(desk.main)
