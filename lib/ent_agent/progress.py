@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from datetime import datetime
 from typing import IO, Literal, Protocol
@@ -77,6 +78,11 @@ class Readable:
 def plain(text: str) -> str:
     """Text from issues and agents without control characters, so that it cannot steer a terminal."""
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def short_ids(text: str) -> str:
+    """Issue ids as long as they are unique enough for a person."""
+    return re.sub(r"\b([0-9a-f]{8})[0-9a-f]{24}\b", r"\1", text)
 
 
 def duration(seconds: float) -> str:

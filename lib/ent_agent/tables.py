@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ent_agent.progress import duration, plain
+from ent_agent.progress import duration, plain, short_ids
 from ent_agent.records import Usage
 from ent_agent.status import PastRun, Status
 
@@ -25,7 +25,11 @@ def _parts(status: Status) -> Iterator[RenderableType]:
         yield Text(plain(status.stop), style="yellow")
     tasks = _table("Tasks", "issue", "state", "attempts", "title", "now")
     for task in status.tasks:
-        now = Text("ready", style="green") if task.ready else Text(plain(task.reason), style="yellow")
+        now = (
+            Text("ready", style="green")
+            if task.ready
+            else Text(plain(short_ids(task.reason)), style="yellow")
+        )
         tasks.add_row(task.id[:8], task.state, str(task.attempts), Text(plain(task.title)), now)
     waiting = _table("Waiting for people", "issue", "state", "title", "waits for")
     for one in status.waiting:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ent_agent.config import Config
 from ent_agent.passes import AGENT_IS_OUT
-from ent_agent.progress import Level, Progress, duration
+from ent_agent.progress import Level, Progress, duration, short_ids
 from ent_agent.records import ErrorSection, Record, RepositorySection, RunSection, Usage
 
 LEVELS: dict[str, Level] = {"completed": "info", "stuck": "info", "cancelled": "info"}
@@ -48,7 +48,8 @@ def ready(progress: Progress, issues: list[str]) -> None:
 
 def passed_over(progress: Progress, record: Record) -> None:
     if record.issue:
-        message = f"passed over: {record.skipped} — {record.issue.title}"
+        title = f" — {record.issue.title}" if record.issue.title else ""
+        message = f"passed over: {short_ids(record.skipped or '')}{title}"
         progress.say("passed_over", message, issue=record.issue.id, reason=record.skipped)
 
 
