@@ -115,8 +115,12 @@ def _fetch(git: Git, config: Config) -> None:
 
 
 def _level(git: Git, config: Config) -> str:
+    """The commit of the entomologist branch that both sides have; "": there is none."""
     from ent_agent.tracker.sync import bring_level
 
+    ours, theirs = git.resolve(config.data_ref), git.resolve(f"{REMOTE}{config.issues_branch}")
+    if ours == theirs:  # as just fetched: origin need not be asked again
+        return ours or ""
     return origin.explained(config, lambda: bring_level(git, config.issues_branch)) or ""
 
 
