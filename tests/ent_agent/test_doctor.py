@@ -108,7 +108,7 @@ def test_a_check_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None
         yield ok("x", "")
 
     monkeypatch.setattr(examination, "CHECK_SECONDS", 0.2)
-    (finding,) = examination._checked("x", hangs)
+    (finding,) = examination.bounded("x", hangs)
     assert finding.status == "problem" and "no answer" in finding.message
 
 
@@ -119,7 +119,7 @@ def test_a_bug_in_one_check_is_seen_and_does_not_hide_the_others(monkeypatch: py
 
     seen: list[type[BaseException]] = []
     monkeypatch.setattr(threading, "excepthook", lambda bug: seen.append(bug.exc_type))
-    first, second = examination._checked("x", broken)
+    first, second = examination.bounded("x", broken)
     for thread in threading.enumerate():
         if thread.name == "x":
             thread.join(5)

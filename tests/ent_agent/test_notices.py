@@ -51,13 +51,13 @@ def test_a_quota_that_ends_during_it_is_told_too(bench: Bench, place: Path) -> N
 
 def test_when_it_comes_back_after_a_good_run_it_is_told_again(bench: Bench, place: Path) -> None:
     run(bench, WELSH, reported="auth")
-    run(bench, WELSH, message="Done: it.")
+    run(bench, WELSH, message="Stuck: on it.")
     run(bench, SPELLING, reported="auth")
     assert told(place) == ["login_needed", "handed_over", "login_needed"]
 
 
 def test_a_notice_that_a_kill_held_back_is_sent_by_the_next_start(bench: Bench, place: Path) -> None:
-    run(bench, WELSH, message="Done: it.")
+    run(bench, WELSH, message="Stuck: on it.")
     runs.update(bench.config, bench.run, notice="handed_over")  # as if killed right before it was sent
     assert list(finalization.pending(bench.config)) == []
     assert list(finalization.pending(bench.config)) == []
@@ -69,6 +69,6 @@ def test_a_notifier_that_hangs_is_ended(
 ) -> None:
     monkeypatch.setattr(notices, "TIMEOUT_SECONDS", 0.5)
     started = time.monotonic()
-    run(notified_by(place, sample, "sleep 60"), WELSH, message="Done: it.")
+    run(notified_by(place, sample, "sleep 60"), WELSH, message="Stuck: on it.")
     assert time.monotonic() - started < 30
     assert "notify.command: ended by its time limit" in capfd.readouterr().err

@@ -26,9 +26,9 @@ Check = Callable[[], Iterator[Finding]]
 
 def examine(config_path: str | None) -> Iterator[Finding]:
     """Everything, as it is found. Secrets are taken out."""
-    yield from _checked("python", programs.python)
-    yield from _checked("programs", programs.needed)
-    yield from _checked("clock", machine.clock)
+    yield from bounded("python", programs.python)
+    yield from bounded("programs", programs.needed)
+    yield from bounded("clock", machine.clock)
     try:
         config = configuration.load(config_path)
     except BadConfig as failure:
@@ -57,8 +57,8 @@ def _with_config(config: Config) -> Iterator[Finding]:
         "loop": machine.standing,
     }
     for name, check in local.items():
-        yield from _checked(name, functools.partial(check, config))
-    yield from _checked("hooks", content.hooks)
+        yield from bounded(name, functools.partial(check, config))
+    yield from bounded("hooks", content.hooks)
     with tempfile.TemporaryDirectory(prefix="ent-agent-doctor-", ignore_cleanup_errors=True) as folder:
         yield from _with_repository(config, Path(folder))
 
@@ -66,20 +66,20 @@ def _with_config(config: Config) -> Iterator[Finding]:
 def _with_repository(config: Config, folder: Path) -> Iterator[Finding]:
     seen = origin.open_origin(config, folder / "probe.git")
     if config.sign_commits:
-        yield from _checked("sign_commits", functools.partial(signature, seen.git))
-    answered = list(_checked("origin", functools.partial(origin.answers, seen)))
+        yield from bounded("sign_commits", functools.partial(signature, seen.git))
+    answered = list(bounded("origin", functools.partial(origin.answers, seen)))
     yield from answered
     if _has_problem(answered):
         yield warning("origin", "not looked at: write access, claims, the tracker, the code")
         return
-    yield from _checked("host_key", functools.partial(origin.host_key, seen))
-    yield from _checked("branches", functools.partial(origin.branches, seen))
-    pushed = list(_checked("write_access", functools.partial(origin.write_access, seen)))
+    yield from bounded("host_key", functools.partial(origin.host_key, seen))
+    yield from bounded("branches", functools.partial(origin.branches, seen))
+    pushed = list(bounded("write_access", functools.partial(origin.write_access, seen)))
     yield from pushed
     if not _has_problem(pushed):
-        yield from _checked("claims", functools.partial(origin.claims, seen))
-    yield from _checked("tracker", functools.partial(content.tracker, seen))
-    yield from _checked("code", functools.partial(content.code, seen))
+        yield from bounded("claims", functools.partial(origin.claims, seen))
+    yield from bounded("tracker", functools.partial(content.tracker, seen))
+    yield from bounded("code", functools.partial(content.code, seen))
 
 
 def signature(git: Git) -> Iterator[Finding]:
@@ -96,7 +96,7 @@ def _has_problem(findings: list[Finding]) -> bool:
     return any(finding.status == "problem" for finding in findings)
 
 
-def _checked(name: str, check: Check) -> Iterator[Finding]:
+def bounded(name: str, check: Check) -> Iterator[Finding]:
     """What a check finds, in a thread of its own, so that nothing it waits for can hold up the rest."""
     found: queue.SimpleQueue[Finding | None] = queue.SimpleQueue()
     threading.Thread(target=_look, args=(name, check, found), name=name, daemon=True).start()
