@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import msgspec
 from harness import process
 from harness.errors import EX_SOFTWARE, BadData, Failure, Usage
+from harness.streams import open_closed_streams, speak_utf8
 from plumbum import cli
 from plumbum.cli.switches import SwitchError
 
@@ -189,25 +190,6 @@ def _usage_errors_raised(parse: Any, *args: Any) -> Any:
         if type(error).__name__.startswith("Show"):  # --help, --version
             raise
         raise Usage(str(error), hint="--help shows the options, with an example") from error
-
-
-def open_closed_streams() -> None:
-    """Open /dev/null where a caller closed stdin, stdout or stderr, lest a file of ours gets the number."""
-    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
-            setattr(sys, name, open(descriptor, "w" if descriptor else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
-
-
-def speak_utf8() -> None:
-    """Start again in UTF-8 mode where the locale says otherwise (LC_ALL=C with PYTHONUTF8=0, Latin-1).
-
-    Else a path with an accent from config.toml, and the same path from the file system, differ.
-    """
-    if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode:
-        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def has_records(descriptor: int = 0) -> bool:

@@ -94,9 +94,9 @@ class Objects:
                 raise BadData(f"object {oid} is not in {self._git.git_dir}")
             yield data
 
-    def find_many(self, oids: Sequence[str]) -> list[bytes | None]:
+    def find_many(self, oids: Sequence[str]) -> Iterator[bytes | None]:
         """The contents of many objects, in order; None for those that are not there."""
-        return list(itertools.chain.from_iterable(self._answers(oids)))
+        return itertools.chain.from_iterable(self._answers(oids))
 
     def tree(self, oid: str) -> Tree:
         return parse_tree(self.read(oid), len(oid) // 2)

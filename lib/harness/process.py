@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -114,4 +113,6 @@ def hide_memory() -> None:
 
 
 def _prctl(option: int, value: int) -> None:
+    import ctypes
+
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

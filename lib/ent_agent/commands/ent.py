@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from harness.errors import Failure
+from harness.streams import open_closed_streams, speak_utf8
 
 from ent_agent.tracker import arguments, home
 from ent_agent.tracker.arguments import EX_WRONG, Answered, Asked
@@ -20,7 +22,12 @@ EX_FAILED = 1  # entomologist's own exit codes, not sysexits: 0, 1, and 2 for th
 
 def main() -> NoReturn:
     """Run as a program."""
-    sys.exit(run(sys.argv[1:], Path(sys.argv[0]).name))
+    # Among 10,000 issues the collector, and taking everything apart at the end, are a tenth of the time.
+    gc.disable()
+    open_closed_streams()
+    speak_utf8()
+    exit_code = run(sys.argv[1:], Path(sys.argv[0]).name)
+    os._exit(exit_code)
 
 
 def run(words: list[str], program: str = "ent") -> int:

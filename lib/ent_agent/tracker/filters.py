@@ -10,7 +10,7 @@ from harness.errors import BadData
 from ent_agent.tracker import format
 from ent_agent.tracker.cache import Row
 from ent_agent.tracker.format import Instant
-from ent_agent.tracker.model import OPEN_STATES, State, Summary
+from ent_agent.tracker.model import OPEN_STATES, State
 
 
 class Filter(NamedTuple):
@@ -23,11 +23,9 @@ class Filter(NamedTuple):
     done_from: Instant | None = None
     done_to: Instant | None = None
 
-    def takes(self, summary: Summary) -> bool:
-        """Whether state and assignee pass. No assignee is the same as an empty one."""
-        return summary.state in self.states and (
-            not self.assignees or (summary.assignee or "") in self.assignees
-        )
+    def takes(self, state: State, assignee: str | None) -> bool:
+        """Whether these pass. No assignee is the same as an empty one."""
+        return state in self.states and (not self.assignees or (assignee or "") in self.assignees)
 
     def takes_row(self, row: Row) -> bool:
         """Whether the rest passes. An issue that has no done-time always does."""

@@ -15,6 +15,7 @@ from ent_agent.tracker.format import Instant
 from ent_agent.tracker.history import Origin
 from ent_agent.tracker.layout import CommentFolder, IssueFolder, comment_folder
 from ent_agent.tracker.model import Comment, Issue
+from ent_agent.tracker.walk import fetch
 
 SLICE = 1000  # issues read at a time: bounds the memory
 
@@ -45,12 +46,6 @@ def read_issues(
         known = origins([folder for draft in good for folder in draft.without_origin()])
         for issue_id, draft in drafts.items():
             yield issue_id, draft if isinstance(draft, BadData) else _finished(draft, contents, known)
-
-
-def fetch(git: Git, oids: Iterable[bytes]) -> Contents:
-    """The contents of objects, each asked for once."""
-    wanted = list(dict.fromkeys(oids))
-    return dict(zip(wanted, git.objects.find_many([oid.hex() for oid in wanted]), strict=True))
 
 
 class _Draft(NamedTuple):

@@ -39,9 +39,14 @@ class CommentFolder(NamedTuple):
 _FOLDERS = frozenset(("comments", "dependencies", "tags"))
 
 
+def usual_issue(width: int) -> re.Pattern[bytes]:
+    """Matches the tree object of an issue that has nothing unusual; the fields are its groups."""
+    return _usual(IssueFolder._fields, width)
+
+
 @cache
 def _usual(fields: tuple[str, ...], width: int) -> re.Pattern[bytes]:
-    """Matches a folder that has nothing unusual: 1 µs, where parsing any folder takes 6."""
+    """1 µs for a folder, where parsing any folder takes 6."""
     parts = []
     for name in fields:
         mode = b"40000" if name in _FOLDERS else b"100644"
@@ -60,19 +65,6 @@ def issue_folder(data: bytes, width: int) -> IssueFolder:
     if usual:
         return IssueFolder._make(usual.groups())
     return IssueFolder(**_found(data, width, IssueFolder._fields))
-
-
-def state_and_assignee(data: bytes, width: int) -> tuple[bytes | None, bytes | None]:
-    """Of `issue_folder` these two alone: half the time, which counts among 10,000 issues.
-
-    Raises:
-        BadData: names the file and what is wrong with it.
-    """
-    usual = _usual(IssueFolder._fields, width).fullmatch(data)
-    if usual:
-        return usual["state"], usual["assignee"]
-    folder = issue_folder(data, width)
-    return folder.state, folder.assignee
 
 
 def comment_folder(data: bytes, width: int) -> CommentFolder:

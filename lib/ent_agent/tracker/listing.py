@@ -45,21 +45,20 @@ class Found(msgspec.Struct, frozen=True):
     """What a filter took, by state in order of creation, and what could not be read (id and reason)."""
 
     groups: dict[State, list[tuple[Summary, Row]]]
-    unreadable: list[tuple[str, str]]
+    unreadable: dict[str, str]
     states: Mapping[str, State]
+    """Of the issues that those depend on."""
 
 
 def find(tracker: Tracker, wanted: Filter) -> Found:
     """The issues of a tracker that a filter takes."""
-    summaries, rows = tracker.select(wanted.takes)
-    taken = {summary.id: summary for summary in summaries if summary.id in rows}
-    unreadable = [(summary.id, summary.unreadable) for summary in summaries if summary.unreadable]
-    unreadable += [(issue_id, row.unreadable) for issue_id, row in rows.items() if row.unreadable]
-    good = {issue_id: row for issue_id, row in rows.items() if not row.unreadable and wanted.takes_row(row)}
+    selected = tracker.select(wanted.takes)
+    taken = [(summary, row) for summary, row in selected.rows.values() if wanted.takes_row(row)]
     groups: dict[State, list[tuple[Summary, Row]]] = {state: [] for state in TITLES}
-    for issue_id, row in sorted(good.items(), key=lambda item: (item[1].created, item[0].encode())):
-        groups[taken[issue_id].state].append((taken[issue_id], row))
-    return Found(groups, unreadable, {summary.id: summary.state for summary in summaries})
+    for summary, row in sorted(taken, key=lambda item: (item[1].created, item[0].id.encode())):
+        groups[summary.state].append((summary, row))
+    states = tracker.states({dependency for _, row in taken for dependency in row.dependencies})
+    return Found(groups, selected.unreadable, states)
 
 
 def list_text(found: Found) -> str:

@@ -10,25 +10,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from harness.errors import BadData
 from harness.git import Git
-from harness.objects import parse_tree, split_tree
+from harness.objects import parse_tree
 
 from ent_agent.tracker import cache as cache_
-from ent_agent.tracker.cache import MISSING, Cache, Known, Row
-from ent_agent.tracker.fields import Contents, parse_assignee, parse_state
+from ent_agent.tracker import walk
+from ent_agent.tracker.cache import Cache, Known, Row
 from ent_agent.tracker.history import Origin, origins
-from ent_agent.tracker.issue_reader import fetch, read_issues, read_rows
-from ent_agent.tracker.layout import IssueFolder, issue_folder, state_and_assignee
+from ent_agent.tracker.issue_reader import read_issues, read_rows
+from ent_agent.tracker.layout import IssueFolder
 from ent_agent.tracker.model import SHORTEST_PREFIX, Issue, NotFound, State, Summary
+from ent_agent.tracker.walk import Entries
 
 
 def open_tracker(git: Git, ref: str, cache: Path | None = None) -> Tracker | None:
     """The tracker at a ref (full name) just now; None when there is no such ref."""
     commit = git.objects.resolve(ref)
     return Tracker(git, commit, cache) if commit else None
+
+
+class Selected(NamedTuple):
+    """Readable issues by id, and those that cannot be read, with the reason."""
+
+    rows: dict[str, tuple[Summary, Row]]
+    unreadable: dict[str, str]
 
 
 class Tracker:
@@ -38,32 +47,37 @@ class Tracker:
         self.git = git
         self.commit = commit
         self._cache_path = cache
-        self._odd: dict[str, str] = {}
         self._changed = False
 
     def summaries(self) -> list[Summary]:
         """State and assignee of all issues, in the order of ids; unreadable ones too."""
-        summaries = self._summaries()
+        summaries = [self._summary(issue_id) for issue_id in self._known]
         self._store()
         return summaries
 
-    def select(self, takes: Callable[[Summary], bool]) -> tuple[list[Summary], dict[str, Row]]:
-        """All summaries, and what a list shows of those readable ones that `takes` says yes to."""
-        summaries = self._summaries()
-        taken = [summary.id for summary in summaries if not summary.unreadable and takes(summary)]
-        return summaries, self.rows(taken)
-
-    def _summaries(self) -> list[Summary]:
-        return [
-            Summary(
-                id=issue_id,
-                tree=known.tree,
-                state=known.state,
-                assignee=known.assignee,
-                unreadable=known.unreadable,
-            )
+    def select(self, takes: Callable[[State, str | None], bool]) -> Selected:
+        """What a list shows of those issues whose state and assignee `takes` says yes to."""
+        taken = {
+            issue_id: known
             for issue_id, known in self._known.items()
-        ]
+            if not known.unreadable and takes(known.state, known.assignee)
+        }
+        rows = self.rows(taken)
+        unreadable = {key: known.unreadable for key, known in self._known.items() if known.unreadable}
+        unreadable |= {key: row.unreadable for key, row in rows.items() if row.unreadable}
+        return Selected(
+            {key: (self._summary(key), row) for key, row in rows.items() if not row.unreadable}, unreadable
+        )
+
+    def _summary(self, issue_id: str) -> Summary:
+        known = self._known[issue_id]
+        return Summary(
+            id=issue_id,
+            tree=known.tree,
+            state=known.state,
+            assignee=known.assignee,
+            unreadable=known.unreadable,
+        )
 
     def rows(self, ids: Iterable[str]) -> dict[str, Row]:
         """What a list shows of these issues; comments are counted, not read."""
@@ -126,7 +140,9 @@ class Tracker:
     def states(self, ids: Iterable[str]) -> dict[str, State]:
         """The states of those of these issues that exist; an unreadable one counts as new."""
         present = {issue_id: self._trees[issue_id] for issue_id in ids if issue_id in self._trees}
-        return {issue_id: known.state for issue_id, known in self._summarize(present).items()}
+        all_read = "_known" in self.__dict__
+        known = self._known if all_read else walk.summarize(self.git, present, self._entries.odd)
+        return {issue_id: known[issue_id].state for issue_id in present}
 
     def __contains__(self, issue_id: str) -> bool:
         return issue_id in self._trees
@@ -140,7 +156,7 @@ class Tracker:
             for issue_id, folder in folders.items()
             if isinstance(folder, IssueFolder) and folder.comments
         }
-        contents = fetch(self.git, having.values())
+        contents = walk.fetch(self.git, having.values())
         for issue_id, oid in having.items():
             data = contents[oid]
             if data and name in parse_tree(data, len(oid)):
@@ -164,7 +180,7 @@ class Tracker:
             raise BadData(f"issue {prefix} is ambiguous: {some}")
         return matches[0]
 
-    # ---- the walk
+    # ---- what was read
 
     @cached_property
     def _root(self) -> str:
@@ -175,79 +191,34 @@ class Tracker:
         return cache_.load(self._cache_path)
 
     @cached_property
-    def _trees(self) -> dict[str, str]:
-        """The folder of each issue, by id; `_odd` has what is there in place of one."""
+    def _entries(self) -> Entries:
         if self._cache.root == self._root:
             cached = self._cache.issues
-            self._odd = {issue_id: known.unreadable for issue_id, known in cached.items() if known.unreadable}
-            return {issue_id: known.tree for issue_id, known in cached.items()}
-        trees: dict[str, str] = {}
-        for mode, name, oid in split_tree(self.git.objects.read(self._root), len(self._root) // 2):
-            if mode == b"40000" or mode == b"160000":
-                trees[name.decode("utf-8", "backslashreplace")] = oid.hex()
-                if mode != b"40000":
-                    self._odd[name.decode("utf-8", "backslashreplace")] = "is a submodule"
-                elif not _is_utf8(name):
-                    self._odd[name.decode("utf-8", "backslashreplace")] = (
-                        "the name of its folder is not UTF-8"
-                    )
-        return trees
+            return Entries(
+                {issue_id: known.tree for issue_id, known in cached.items()},
+                {issue_id: known.unreadable for issue_id, known in cached.items() if known.unreadable},
+            )
+        return walk.entries(self.git.objects.read(self._root), len(self._root) // 2)
+
+    @property
+    def _trees(self) -> dict[str, str]:
+        return self._entries.trees
 
     @cached_property
     def _known(self) -> dict[str, Known]:
         """All issues, in the order of ids: from the cache where their folder has not changed, else read now."""
         if self._cache.root == self._root:
             return self._cache.issues
-        before = self._cache.issues
-        fresh = {
-            issue_id: tree
-            for issue_id, tree in self._trees.items()
-            if issue_id not in before or before[issue_id].tree != tree
-        }
-        read = self._summarize(fresh)
-        known = {
-            issue_id: read[issue_id] if issue_id in fresh else before[issue_id]
-            for issue_id in sorted(self._trees)
-        }
+        before, trees = self._cache.issues, self._trees
+        fresh = {key: tree for key, tree in trees.items() if key not in before or before[key].tree != tree}
+        read = walk.summarize(self.git, fresh, self._entries.odd)
+        known = {key: read[key] if key in fresh else before[key] for key in trees} if before else read
         self._cache.root, self._cache.issues = self._root, known
         self._changed = True
         return known
 
-    def _summarize(self, trees: Mapping[str, str]) -> dict[str, Known]:
-        """State and assignee of issues, or why one cannot be read. Few objects: most are alike."""
-        files: dict[str, tuple[bytes | None, bytes | None]] = {}
-        known: dict[str, Known] = {}
-        for issue_id, data in self._contents(trees):
-            try:
-                files[issue_id] = state_and_assignee(self._sound(issue_id, data), len(self._root) // 2)
-            except BadData as error:
-                known[issue_id] = Known(trees[issue_id], "new", None, error.message)
-        contents = fetch(self.git, (oid for pair in files.values() for oid in pair if oid))
-        parsed = {pair: _parse(pair, contents) for pair in set(files.values())}
-        for issue_id, pair in files.items():
-            known[issue_id] = Known(trees[issue_id], *parsed[pair])
-        return known
-
     def _folders(self, trees: Mapping[str, str]) -> dict[str, IssueFolder | BadData]:
-        """The folder of each issue, or what is wrong with it."""
-        found: dict[str, IssueFolder | BadData] = {}
-        for issue_id, data in self._contents(trees):
-            try:
-                found[issue_id] = issue_folder(self._sound(issue_id, data), len(self._root) // 2)
-            except BadData as error:
-                found[issue_id] = error
-        return found
-
-    def _contents(self, trees: Mapping[str, str]) -> Iterable[tuple[str, bytes | None]]:
-        return zip(trees, self.git.objects.find_many(list(trees.values())), strict=True)
-
-    def _sound(self, issue_id: str, data: bytes | None) -> bytes:
-        """`data`, when it is the tree of an issue that can be read."""
-        if issue_id in self._odd:
-            raise BadData(self._odd[issue_id])
-        if data is None:
-            raise BadData(f"the object {self._trees[issue_id]} {MISSING}")
-        return data
+        return walk.folders(self.git, trees, self._entries.odd)
 
     def _origins(self, folders: Iterable[bytes]) -> Mapping[bytes, Origin]:
         return origins(self.git, self.commit, folders)
@@ -270,22 +241,6 @@ class Tracker:
         if self._changed and self._cache_path is not None:
             cache_.store(self._cache_path, self._cache)
         self._changed = False
-
-
-def _parse(files: tuple[bytes | None, bytes | None], contents: Contents) -> tuple[State, str | None, str]:
-    """State and assignee, and why they cannot be read."""
-    try:
-        return parse_state(files[0], contents), parse_assignee(files[1], contents), ""
-    except BadData as error:
-        return "new", None, error.message
-
-
-def _is_utf8(name: bytes) -> bool:
-    try:
-        name.decode("utf-8")
-        return True
-    except UnicodeDecodeError:
-        return False
 
 
 def unreadable(issue_id: str, why: str) -> BadData:

@@ -19,7 +19,7 @@ def list_(home: Home, asked: Asked) -> None:
         raise
     found = listing.find(tracker, wanted)
     say(listing.list_json(found) if asked.json else listing.list_text(found))
-    for issue_id, why in found.unreadable:
+    for issue_id, why in sorted(found.unreadable.items()):
         warn(f"unreadable: issue {issue_id}: {why}")
 
 

@@ -523,6 +523,21 @@ def test_a_reader_that_goes_away_is_no_error(planted: Repository) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"New:\n", b"")
 
 
+def test_closed_streams_are_no_error(planted: Repository) -> None:
+    closed = ["bash", "-c", '"$@" <&- >&- 2>&-', "-", *OURS, PROGRAM]
+    assert subprocess.run([*closed, "list"], cwd=planted.path, check=False).returncode == 0
+    assert subprocess.run([*closed, "show", "nope"], cwd=planted.path, check=False).returncode == 1
+
+
+@pytest.mark.parametrize(
+    "locale",
+    [{"LC_ALL": "C"}, {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0"}, {"LC_ALL": "de_DE.ISO-8859-1"}],
+)
+def test_text_is_utf8_whatever_the_locale(planted: Repository, locale: dict[str, str]) -> None:
+    assert "created new issue 'ünï 🗨'" in says(planted.ent("new", "ünï 🗨", **locale))
+    assert "ünï 🗨" in says(planted.ent("list", **locale))
+
+
 # ---- who writes
 
 

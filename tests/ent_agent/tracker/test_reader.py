@@ -314,14 +314,14 @@ def test_a_second_look_reads_only_what_changed(
 ) -> None:
     cache = place / "cache"
     repository.plant(many(50))
-    opened(git, cache).select(lambda summary: True)
+    opened(git, cache).select(lambda state, assignee: True)
     asked = count_reads(git, monkeypatch)
-    summaries, rows = opened(git, cache).select(lambda summary: True)
-    assert len(summaries) == len(rows) == 50 and len(asked) == 1  # the commit
+    assert len(opened(git, cache).select(lambda state, assignee: True).rows) == 50
+    assert len(asked) == 1  # the commit
     repository.plant(many(50) | {f"{7:032x}/state": "blocked"})
     asked.clear()
-    summaries, rows = opened(git, cache).select(lambda summary: True)
-    assert summaries[7].state == "blocked" and rows[f"{7:032x}"].title == "issue 7"
+    summary, row = opened(git, cache).select(lambda state, assignee: True).rows[f"{7:032x}"]
+    assert summary.state == "blocked" and row.title == "issue 7"
     assert len(asked) < 15
     assert opened(git, cache).summaries() == opened(git).summaries()
 
