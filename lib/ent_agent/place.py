@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.git import Git, check_branch_name
+from harness.diagnostics import say
+from harness.git import Git, GitFailed, check_branch_name
 
 from ent_agent import branches, registrations, repositories, state
 from ent_agent.config import Config
@@ -13,6 +15,9 @@ from ent_agent.registrations import Registration
 from ent_agent.repositories import REMOTE
 from ent_agent.selection import branch_name
 from ent_agent.workspace import Workspace
+
+_DAMAGED = r"fsck|missing (?:blob|tree|commit)|bad (?:object|tree)|unable to read|corrupt|did not send all|not a valid object"
+"""What git says of objects that it cannot read or does not take; of a full disk, say, it says none of these."""
 
 
 @dataclass
@@ -52,15 +57,28 @@ class Place:
     def brought_home(self, name: str) -> str | None:
         """A commit of work.git, by ref or id, with its history in control.git; None: there is none.
 
+        One whose objects are damaged, or that git refuses, cannot come home: it stays in
+        work.git under refs/ent-agent/refused/, that is said, and it counts as none.
+
         Raises:
-            GitFailed: git refuses the agent's objects.
+            GitFailed: git failed in another way.
         """
         commit = self.agents.resolve(f"{name}^{{commit}}")
-        if commit and self.git.resolve(f"{commit}^{{commit}}") is None:
-            passing = f"refs/ent-agent/passing/{state.key(self.issue_id)}"
-            self.agents.update_ref(passing, commit)
+        if commit is None or self.git.resolve(f"{commit}^{{commit}}"):
+            return commit
+        key = state.key(self.issue_id)
+        passing = f"refs/ent-agent/passing/{key}"
+        self.agents.update_ref(passing, commit)
+        try:
             repositories.bring_home(self.config, f"+{passing}:{passing}")
-            self.agents.update_ref(passing, None)
+        except GitFailed as failed:
+            if not re.search(_DAMAGED, failed.finished.error_text):
+                raise
+            refused = f"refs/ent-agent/refused/{key}/{commit[:12]}"
+            self.agents.update_ref(refused, commit)
+            say(f"{name} cannot be taken over, and stays in work.git as {refused}: {failed.message}")
+            commit = None
+        self.agents.update_ref(passing, None)
         return commit
 
     def is_reachable(self, commit: str, *also: str | None) -> bool:

@@ -567,6 +567,37 @@ def test_an_index_that_is_gone_or_damaged_is_made_anew(desk: Desk) -> None:
     desk.is_sound(desk.main)
 
 
+def test_a_branch_whose_objects_are_damaged_is_set_aside_and_the_files_stay(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a power cut leaves it: git had not written everything through."""
+    desk.prepare()
+    done = desk.commit("a.txt", "precious\n")
+    blob = desk.git("rev-parse", "HEAD:a.txt")
+    (state.of(desk.config).work / "objects" / blob[:2] / blob[2:]).unlink()
+    found = desk.prepare()
+    assert (found.start, found.left_over) == (desk.main, ["a.txt"])
+    assert (desk.path / "a.txt").read_text() == "precious\n"
+    refused = f"refs/ent-agent/refused/{ISSUE}/{done[:12]}"
+    assert desk.work.refs("refs/ent-agent/refused/") == {refused: done}
+    assert refused in capsys.readouterr().err
+
+
+def test_a_branch_with_what_git_refuses_does_not_come_home(desk: Desk) -> None:
+    desk.prepare()
+    git = Git(state.of(desk.config).work, person=desk.config.person)
+    blob = git.objects.write("blob", b"[core]\n\tfsmonitor = evil\n")
+    inner = git.text("mktree", stdin=f"100644 blob {blob}\tconfig\n".encode())
+    data = b"40000 .git\0" + bytes.fromhex(inner)
+    tree = git.text("hash-object", "-t", "tree", "-w", "--stdin", "--literally", stdin=data)
+    bad = git.text("commit-tree", "-p", desk.main, "-m", "bad", tree)
+    git.update_ref(f"refs/heads/{desk.branch}", bad)
+    found = desk.prepare()
+    assert found.start == desk.main and desk.control.resolve(f"{bad}^{{commit}}") is None
+    assert list(desk.work.refs("refs/ent-agent/refused/").values()) == [bad]
+    assert desk.git("rev-parse", "HEAD") == desk.main
+
+
 # ---- names
 
 
