@@ -250,7 +250,7 @@ def test_issues_of_any_name_are_listed(config: Config, sample: Sample, issue: st
 
 
 def test_a_cold_start_chooses_among_many_issues_in_little_time_and_memory(place: Path) -> None:
-    """10,000 issues are measured by `invoke bench`; here a fifth of that, with room for a busy machine."""
+    """A fifth of what the next test measures, in seconds of the processor: other work on the machine does not count."""
     big_tracker.make(place / "big", 2000)
     config = configuration(place, str(place / "big"), agent_name="hermes")
     syncing.sync(Record(), config)
@@ -260,10 +260,12 @@ def test_a_cold_start_chooses_among_many_issues_in_little_time_and_memory(place:
     after = os.times()
     assert records.decode(ran.stdout).issue
     cpu_seconds = after.children_user + after.children_system - before.children_user - before.children_system
-    assert cpu_seconds < 1.5
+    assert cpu_seconds < 0.8
 
 
-@pytest.mark.skipif("ENT_AGENT_BENCH" not in os.environ, reason="a benchmark: set ENT_AGENT_BENCH")
+@pytest.mark.skipif(
+    "ENT_AGENT_BENCH" not in os.environ, reason="a benchmark, for a quiet machine: set ENT_AGENT_BENCH"
+)
 def test_among_10_000_issues_a_cold_select_takes_less_than_450_ms(place: Path) -> None:
     big_tracker.make(place / "big", 10_000)
     config = configuration(place, str(place / "big"), agent_name="hermes")
