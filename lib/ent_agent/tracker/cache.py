@@ -45,7 +45,33 @@ class Cache(msgspec.Struct, array_like=True):
     issues: dict[str, Known] = {}
 
 
-def load(path: Path | None) -> Cache:
+class CacheFile:
+    """The cache in a file (None: in none). `changed`: there is more than the file has."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.cache = _load(path)
+        self.changed = False
+
+    def store(self) -> None:
+        """Replace the file where that is of use; where it cannot be written the next look takes longer.
+
+        What was unreadable only because objects are missing is left out: they may come.
+        """
+        if self._path is None or not self.changed:
+            return
+        self.changed = False
+        lacking = {key for key, known in self.cache.issues.items() if _why(known).endswith(MISSING)}
+        kept = self.cache
+        if lacking:
+            kept = Cache(issues={key: known for key, known in kept.issues.items() if key not in lacking})
+        try:
+            atomic.write_bytes(self._path, msgspec.msgpack.encode(kept), durable=False)
+        except OSError:
+            return
+
+
+def _load(path: Path | None) -> Cache:
     """What is in `path`; an empty cache when that is missing, damaged or of another version."""
     if path is None:
         return Cache()
@@ -54,20 +80,6 @@ def load(path: Path | None) -> Cache:
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return Cache()
     return found if found.version == VERSION else Cache()
-
-
-def store(path: Path, cache: Cache) -> None:
-    """Replace the file; where it cannot be written the next look only takes longer.
-
-    What was unreadable only because objects are missing is left out: they may come.
-    """
-    lacking = {key for key, known in cache.issues.items() if _why(known).endswith(MISSING)}
-    if lacking:
-        cache = Cache(issues={key: known for key, known in cache.issues.items() if key not in lacking})
-    try:
-        atomic.write_bytes(path, msgspec.msgpack.encode(cache), durable=False)
-    except OSError:
-        return
 
 
 def _why(known: Known) -> str:

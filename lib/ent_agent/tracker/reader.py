@@ -7,6 +7,7 @@ read is told by its id, with the reason, and hides no other.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +18,8 @@ from harness.errors import BadData
 from harness.git import Git
 from harness.objects import parse_tree
 
-from ent_agent.tracker import cache as cache_
 from ent_agent.tracker import walk
-from ent_agent.tracker.cache import Cache, Known, Row
+from ent_agent.tracker.cache import Cache, CacheFile, Known, Row
 from ent_agent.tracker.history import Origin, origins
 from ent_agent.tracker.issue_reader import read_issues, read_rows
 from ent_agent.tracker.layout import IssueFolder
@@ -47,13 +47,10 @@ class Tracker:
         self.git = git
         self.commit = commit
         self._cache_path = cache
-        self._changed = False
 
     def summaries(self) -> list[Summary]:
         """State and assignee of all issues, in the order of ids; unreadable ones too."""
-        summaries = [self._summary(issue_id) for issue_id in self._known]
-        self._store()
-        return summaries
+        return [self._summary(issue_id) for issue_id in self._known]
 
     def select(self, takes: Callable[[State, str | None], bool]) -> Selected:
         """What a list shows of those issues whose state and assignee `takes` says yes to."""
@@ -86,11 +83,11 @@ class Tracker:
         if unread:
             folders = self._folders(unread)
             good = {key: folder for key, folder in folders.items() if not isinstance(folder, BadData)}
-            for issue_id, read in read_rows(self.git, good):
-                self._known[issue_id].row = read
-            self._changed = True
+            with walk.collector_paused():
+                for issue_id, read in read_rows(self.git, good):
+                    self._known[issue_id].row = read
+            self._file.changed = True
         rows = {issue_id: row for issue_id in wanted if (row := self._known[issue_id].row)}
-        self._store()
         return self._dated(rows)
 
     def issue(self, issue_id: str) -> Issue:
@@ -187,8 +184,15 @@ class Tracker:
         return self.git.objects.tree_of(self.commit)
 
     @cached_property
+    def _file(self) -> CacheFile:
+        """The cache. It is stored once, when the tracker is let go of: one look may ask several times."""
+        file = CacheFile(self._cache_path)
+        weakref.finalize(self, file.store)
+        return file
+
+    @property
     def _cache(self) -> Cache:
-        return cache_.load(self._cache_path)
+        return self._file.cache
 
     @cached_property
     def _entries(self) -> Entries:
@@ -211,10 +215,11 @@ class Tracker:
             return self._cache.issues
         before, trees = self._cache.issues, self._trees
         fresh = {key: tree for key, tree in trees.items() if key not in before or before[key].tree != tree}
-        read = walk.summarize(self.git, fresh, self._entries.odd)
+        with walk.collector_paused():
+            read = walk.summarize(self.git, fresh, self._entries.odd)
         known = {key: read[key] if key in fresh else before[key] for key in trees} if before else read
         self._cache.root, self._cache.issues = self._root, known
-        self._changed = True
+        self._file.changed = True
         return known
 
     def _folders(self, trees: Mapping[str, str]) -> dict[str, IssueFolder | BadData]:
@@ -235,12 +240,6 @@ class Tracker:
                 else Row(unreadable="creation_time: is missing, and no commit tells it")
             )
         return rows
-
-    def _store(self) -> None:
-        """Keep what was read, when there is more of it than before."""
-        if self._changed and self._cache_path is not None:
-            cache_.store(self._cache_path, self._cache)
-        self._changed = False
 
 
 def unreadable(issue_id: str, why: str) -> BadData:
