@@ -173,7 +173,7 @@ def test(ctx: Context, only: str = "tests") -> None:
 
 @task(help={"folder": "where the CLIs are installed, else ./.agents below the checkout"})
 def test_agents(ctx: Context, folder: str = "") -> None:
-    """Try the real agent CLIs (hermes from PyPI, codex and claude from npm) with a scripted model."""
+    """Try the real agent CLIs (from PyPI and npm) with a scripted model."""
     from tests.support import agent_clis
 
     paths = agent_clis.install(Path(folder or ROOT / ".agents").absolute())
