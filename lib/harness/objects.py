@@ -5,16 +5,14 @@ Trees are dicts from name (bytes) to `Entry(mode, oid)`.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness.cat_file import CatFile
 from harness.errors import BadData
-from harness.git import GitFailed, Person
-from harness.process import Finished
+from harness.git import Person
 
 if TYPE_CHECKING:
     from harness.git import Git
@@ -26,7 +24,6 @@ SYMLINK = 0o120000
 GITLINK = 0o160000
 
 _ENTRY = {width: re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % width, re.DOTALL) for width in (20, 32)}
-_PIPE_BYTES = 60_000  # two chunks of requests, sent ahead of the answers, must fit a pipe's 64 KiB
 
 
 class Entry(NamedTuple):
@@ -52,7 +49,7 @@ class Objects:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._idle: list[subprocess.Popen[bytes]] = []
+        self._cat_file = CatFile(git)
 
     # ---- read
 
@@ -66,20 +63,7 @@ class Objects:
 
     def resolve(self, name: str) -> str | None:
         """The id that a full ref name stands for just now, without a process of its own; None: no such ref."""
-        reader = self._take_reader()
-        try:
-            assert reader.stdin and reader.stdout
-            reader.stdin.write(f"info {name}\nflush\n".encode())
-            reader.stdin.flush()
-            words = reader.stdout.readline().split()
-        except BrokenPipeError as error:
-            _end(reader)
-            raise self._no_answer() from error
-        if not words:
-            _end(reader)
-            raise self._no_answer()
-        self._idle.append(reader)
-        return words[0].decode("ascii") if len(words) == 3 and words[2].isdigit() else None
+        return self._cat_file.resolve(name)
 
     def read_many(self, oids: Iterable[str]) -> Iterator[bytes]:
         """The contents of many objects, in order; requests are sent ahead of the answers.
@@ -88,7 +72,7 @@ class Objects:
             BadData: one of them is not there.
         """
         pending = list(oids)
-        answers = itertools.chain.from_iterable(self._answers(pending))
+        answers = itertools.chain.from_iterable(self._cat_file.answers(pending))
         for oid, data in zip(pending, answers, strict=True):
             if data is None:
                 raise BadData(f"object {oid} is not in {self._git.git_dir}")
@@ -96,7 +80,7 @@ class Objects:
 
     def find_many(self, oids: Sequence[str]) -> Iterator[bytes | None]:
         """The contents of many objects, in order; None for those that are not there."""
-        return itertools.chain.from_iterable(self._answers(oids))
+        return itertools.chain.from_iterable(self._cat_file.answers(oids))
 
     def tree(self, oid: str) -> Tree:
         return parse_tree(self.read(oid), len(oid) // 2)
@@ -156,73 +140,8 @@ class Objects:
             "commit-tree", *signing, *args, tree, stdin=clean(message).encode(), env=env
         ).text.strip()
 
-    # ---- the process
-
     def close(self) -> None:
-        while self._idle:
-            _end(self._idle.pop())
-
-    def _take_reader(self) -> subprocess.Popen[bytes]:
-        while self._idle:
-            reader = self._idle.pop()
-            if reader.poll() is None:
-                return reader
-            _end(reader)
-        return subprocess.Popen(
-            # with --buffer git writes once per `flush`, not once per object: twice as fast
-            ["git", f"--git-dir={self._git.git_dir}", "cat-file", "--batch-command", "--buffer"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=1 << 18,
-            env=self._git.environment,
-        )
-
-    def _answers(self, oids: Sequence[str]) -> Iterator[list[bytes | None]]:
-        """What `cat-file` says, a chunk of requests at a time; while one is read the next is on its way."""
-        reader = self._take_reader()
-        asked = 0
-        try:
-            for chunk in _chunks(oids):
-                _ask(reader, chunk)
-                before, asked = asked, len(chunk)
-                if before:
-                    yield self._read(reader, before)
-            if asked:
-                last = self._read(reader, asked)
-                asked = 0
-                yield last
-        except BrokenPipeError as error:
-            raise self._no_answer() from error
-        finally:
-            if asked or reader.poll() is not None:  # left half-way: the next would get these answers
-                _end(reader)
-            else:
-                self._idle.append(reader)
-
-    def _read(self, reader: subprocess.Popen[bytes], count: int) -> list[bytes | None]:
-        """The next answers: `<id> <kind> <size>`, the content, a line end; or `<id> missing`."""
-        assert reader.stdout
-        readline, read = reader.stdout.readline, reader.stdout.read
-        found: list[bytes | None] = []
-        for _ in range(count):
-            header = readline()
-            try:
-                size = int(header[header.rindex(b" ") :])
-            except ValueError:
-                if not header.endswith((b" missing\n", b" ambiguous\n")):
-                    raise self._no_answer(header.decode("utf-8", "replace").strip()) from None
-                found.append(None)
-                continue
-            data = read(size + 1)
-            if len(data) != size + 1:
-                raise self._no_answer()
-            found.append(data[:-1])
-        return found
-
-    def _no_answer(self, said: str = "") -> GitFailed:
-        ended = Finished(("git", "cat-file"), -1, b"", b"")
-        return GitFailed(ended, message=f"git cat-file gave no answer in {self._git.git_dir} {said}".rstrip())
+        self._cat_file.close()
 
 
 def parse_tree(data: bytes, oid_bytes: int = 20) -> Tree:
@@ -256,25 +175,3 @@ def clean(message: str) -> str:
     kept = [line for number, line in enumerate(lines) if line or (number and lines[number - 1])]
     text = "\n".join(kept).strip("\n")
     return text and text + "\n"
-
-
-def _chunks(oids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Runs of requests, two of which fit a pipe."""
-    longest = max((len(oid.encode()) for oid in oids), default=0) + len("contents \n")
-    size = max(1, (_PIPE_BYTES // 2 - len("flush\n")) // longest)
-    return (oids[start : start + size] for start in range(0, len(oids), size))
-
-
-def _ask(reader: subprocess.Popen[bytes], oids: Sequence[str]) -> None:
-    assert reader.stdin
-    reader.stdin.write(("contents " + "\ncontents ".join(oids) + "\nflush\n").encode())
-    reader.stdin.flush()
-
-
-def _end(reader: subprocess.Popen[bytes]) -> None:
-    reader.kill()
-    reader.wait()
-    for pipe in (reader.stdin, reader.stdout):
-        if pipe:
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()

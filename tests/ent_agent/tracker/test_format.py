@@ -8,8 +8,8 @@ import time
 
 import pytest
 from ent_agent.tracker import format
-from ent_agent.tracker.format import INVALID, OUT_OF_RANGE, TOO_LONG, TOO_SHORT, Instant
 from ent_agent.tracker.model import STATES
+from ent_agent.tracker.times import INVALID, OUT_OF_RANGE, TOO_LONG, TOO_SHORT, Instant
 from harness.errors import BadData
 from hypothesis import given
 from hypothesis import strategies as st

@@ -9,6 +9,7 @@ from ent_agent.tracker.cache import Row
 from ent_agent.tracker.format import Instant
 from ent_agent.tracker.model import Comment, NotFound
 from ent_agent.tracker.reader import Tracker, open_tracker
+from harness.cat_file import CatFile
 from harness.errors import BadData
 from harness.git import Git
 from hypothesis import HealthCheck, given, settings
@@ -282,10 +283,8 @@ def test_what_has_no_author_file_has_that_of_its_oldest_commit(repository: Repos
 def count_reads(git: Git, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ids of all objects that are asked for from now on."""
     asked: list[str] = []
-    answers = type(git.objects)._answers
-    monkeypatch.setattr(
-        type(git.objects), "_answers", lambda self, oids: asked.extend(oids) or answers(self, oids)
-    )
+    answers = CatFile.answers
+    monkeypatch.setattr(CatFile, "answers", lambda self, oids: asked.extend(oids) or answers(self, oids))
     return asked
 
 

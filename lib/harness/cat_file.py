@@ -1,0 +1,132 @@
+"""One `git cat-file --batch-command` process that answers for thousands of objects (git 2.36)."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from harness.git import GitFailed
+from harness.process import Finished
+
+if TYPE_CHECKING:
+    from harness.git import Git
+
+_PIPE_BYTES = 60_000  # two chunks of requests, sent ahead of the answers, must fit a pipe's 64 KiB
+
+
+class CatFile:
+    """The process, started at the first question. One within another, or in a thread, gets its own."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._idle: list[subprocess.Popen[bytes]] = []
+
+    def answers(self, oids: Sequence[str]) -> Iterator[list[bytes | None]]:
+        """The contents of objects, in order, a chunk at a time; None for what is not there.
+
+        While one chunk is read, git works on the next.
+        """
+        reader = self._take()
+        asked = 0
+        try:
+            for chunk in _chunks(oids):
+                _ask(reader, chunk)
+                before, asked = asked, len(chunk)
+                if before:
+                    yield self._read(reader, before)
+            if asked:
+                last = self._read(reader, asked)
+                asked = 0
+                yield last
+        except BrokenPipeError as error:
+            raise self._no_answer() from error
+        finally:
+            if asked or reader.poll() is not None:  # left half-way: the next would get these answers
+                _end(reader)
+            else:
+                self._idle.append(reader)
+
+    def resolve(self, name: str) -> str | None:
+        """The id that a full ref name stands for just now, without a process of its own; None: no such ref."""
+        reader = self._take()
+        try:
+            assert reader.stdin and reader.stdout
+            reader.stdin.write(f"info {name}\nflush\n".encode())
+            reader.stdin.flush()
+            words = reader.stdout.readline().split()
+        except BrokenPipeError as error:
+            _end(reader)
+            raise self._no_answer() from error
+        if not words:
+            _end(reader)
+            raise self._no_answer()
+        self._idle.append(reader)
+        return words[0].decode("ascii") if len(words) == 3 and words[2].isdigit() else None
+
+    def close(self) -> None:
+        while self._idle:
+            _end(self._idle.pop())
+
+    def _take(self) -> subprocess.Popen[bytes]:
+        while self._idle:
+            reader = self._idle.pop()
+            if reader.poll() is None:
+                return reader
+            _end(reader)
+        return subprocess.Popen(
+            # with --buffer git writes once per `flush`, not once per object: twice as fast
+            ["git", f"--git-dir={self._git.git_dir}", "cat-file", "--batch-command", "--buffer"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=1 << 18,
+            env=self._git.environment,
+        )
+
+    def _read(self, reader: subprocess.Popen[bytes], count: int) -> list[bytes | None]:
+        """The next answers: `<id> <kind> <size>`, the content, a line end; or `<id> missing`."""
+        assert reader.stdout
+        readline, read = reader.stdout.readline, reader.stdout.read
+        found: list[bytes | None] = []
+        for _ in range(count):
+            header = readline()
+            try:
+                size = int(header[header.rindex(b" ") :])
+            except ValueError:
+                if not header.endswith((b" missing\n", b" ambiguous\n")):
+                    raise self._no_answer(header.decode("utf-8", "replace").strip()) from None
+                found.append(None)
+                continue
+            data = read(size + 1)
+            if len(data) != size + 1:
+                raise self._no_answer()
+            found.append(data[:-1])
+        return found
+
+    def _no_answer(self, said: str = "") -> GitFailed:
+        ended = Finished(("git", "cat-file"), -1, b"", b"")
+        return GitFailed(ended, message=f"git cat-file gave no answer in {self._git.git_dir} {said}".rstrip())
+
+
+def _chunks(oids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Runs of requests, two of which fit a pipe."""
+    longest = max((len(oid.encode()) for oid in oids), default=0) + len("contents \n")
+    size = max(1, (_PIPE_BYTES // 2 - len("flush\n")) // longest)
+    return (oids[start : start + size] for start in range(0, len(oids), size))
+
+
+def _ask(reader: subprocess.Popen[bytes], oids: Sequence[str]) -> None:
+    assert reader.stdin
+    reader.stdin.write(("contents " + "\ncontents ".join(oids) + "\nflush\n").encode())
+    reader.stdin.flush()
+
+
+def _end(reader: subprocess.Popen[bytes]) -> None:
+    reader.kill()
+    reader.wait()
+    for pipe in (reader.stdin, reader.stdout):
+        if pipe:
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
