@@ -228,7 +228,6 @@ class _Loop:
         bound = STEP_SECONDS
         if step == "run":
             bound += seconds(self.config.limits.agent_timeout)
-        if step == "worktree":
             bound += seconds(self.config.worktree.setup_timeout) * len(self.config.worktree.setup)
         return self.steps.run(step, *options, feed=feed, timeout_seconds=bound)
 

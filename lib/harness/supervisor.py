@@ -24,7 +24,7 @@ from pathlib import Path
 
 import psutil
 
-from harness import sweeping
+from harness import spawning, sweeping
 from harness.process import become_subreaper, die_with_parent, kill_group
 from harness.spool import Spool
 
@@ -77,7 +77,6 @@ class Report:
     signal: str | None = None
     error: str = ""
     swept: list[int] = field(default_factory=list)
-    duration_seconds: float = 0.0
 
 
 class Supervisor:
@@ -98,10 +97,10 @@ class Supervisor:
 
     def supervise(self) -> Report:
         try:
-            self.pid = self._spawn()
+            self.pid = self._start()
         except OSError as error:
             self.report.ended_by = "start_failed"
-            self.report.error = f"{error.filename or self.task.argv[0]}: {error.strerror}"
+            self.report.error = f"{error.filename}: {error.strerror}"
             return self.report
         self.selector.register(0, selectors.EVENT_READ, self._listen)
         self._obey()
@@ -112,7 +111,6 @@ class Supervisor:
         self._drain()
         self._note_status(os.waitpid(self.pid, 0)[1])
         self._reap_orphans()
-        self.report.duration_seconds = time.monotonic() - self.started
         return self.report
 
     def _keep_limits(self) -> None:
@@ -194,38 +192,28 @@ class Supervisor:
 
     # ---- the child
 
-    def _spawn(self) -> int:
+    def _start(self) -> int:
         """Start the agent.
 
         Raises:
-            OSError: it could not be started, for the reason that exec or chdir gave.
+            OSError: it could not be started.
         """
-        outputs = {self.task.stdout: self._output(self.task.stdout)}
-        if self.task.stderr:
-            outputs[self.task.stderr] = self._output(self.task.stderr)
-        failure_read, failure_write = os.pipe()
-        supervisor = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                os.setsid()
-                die_with_parent(supervisor, signal.SIGKILL)
-                _enter(self.task, outputs)
-                os.execvpe(self.task.argv[0], self.task.argv, self.task.env)
-            except OSError as error:
-                os.write(failure_write, json.dumps([error.errno, str(error.filename or "")]).encode())
-            finally:
-                os._exit(127)
-        os.close(failure_write)
-        for descriptor in outputs.values():
-            os.close(descriptor)
-        failure = b"".join(iter(lambda: os.read(failure_read, CHUNK), b""))
-        os.close(failure_read)
-        if failure:
-            os.waitpid(pid, 0)
-            number, filename = json.loads(failure)
-            raise OSError(number, os.strerror(number), filename)
-        return pid
+        task = self.task
+        outputs = {
+            path: self._output(path) for path in dict.fromkeys((task.stdout, task.stderr or task.stdout))
+        }
+        try:
+            return spawning.start(
+                task.argv,
+                cwd=task.cwd,
+                env=task.env,
+                stdin=task.stdin or os.devnull,
+                stdout=outputs[task.stdout],
+                stderr=outputs[task.stderr or task.stdout],
+            )
+        finally:
+            for descriptor in outputs.values():
+                os.close(descriptor)
 
     def _output(self, path: str) -> int:
         """The write end of a pipe whose other end is spooled to `path`."""
@@ -276,17 +264,6 @@ class Supervisor:
             self.report.signal = signal.Signals(-code).name.removeprefix("SIG")
         else:
             self.report.exit_code = code
-
-
-def _enter(task: Task, outputs: dict[str, int]) -> None:
-    """In the child: streams, folder and signals as a program expects them."""
-    stdin = os.open(task.stdin or os.devnull, os.O_RDONLY)
-    os.dup2(stdin, 0)
-    os.dup2(outputs[task.stdout], 1)
-    os.dup2(outputs[task.stderr or task.stdout], 2)
-    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
-    os.chdir(task.cwd)
 
 
 def main() -> None:

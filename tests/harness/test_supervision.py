@@ -143,6 +143,11 @@ def test_an_agent_that_cannot_be_started_says_why(place: Path) -> None:
     assert ended.error == f"{place / 'not there'}: No such file or directory"
 
 
+def test_a_word_that_no_program_can_be_given_says_so(place: Path) -> None:
+    ended = run(place, "/bin/echo", "a\0b")
+    assert (ended.ended_by, ended.error) == ("start_failed", "/bin/echo: Invalid argument")
+
+
 def test_an_agent_is_not_started_anywhere_but_in_its_folder(place: Path) -> None:
     ended = supervise(
         ["/bin/pwd"],
