@@ -29,7 +29,7 @@ ANSWER_TIMEOUT_SECONDS = 120.0
 _LOCKED = r"cannot lock ref|[Uu]nable to create '.*\.lock'|unable to update local ref"
 _NO_SSH = r"ssh: (?:command )?not found|cannot run ssh"
 _HOST_KEY = r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed|REVOKED HOST KEY"
-_OFFENDING = r"Offending \S+ key in (.+):\d+"
+_OFFENDING = r"Offending \S+ key in (/etc/.+):\d+"
 _CHANGED_HOST = r"Host key for (\S+) has changed"
 _OWNERSHIP = r"dubious ownership"
 _DENIED = (
@@ -148,7 +148,7 @@ def _telling_line(said: str) -> str:
 
 
 def _host_hint(said: str, config: Config) -> str:
-    offending = re.search(_OFFENDING, said)  # else of the whole machine: /etc/ssh/ssh_known_hosts
+    offending = re.search(_OFFENDING, said)  # the whole machine's: /etc/ssh/ssh_known_hosts
     known = shlex.quote(offending[1] if offending else str(identity.known_hosts(config)))
     changed = re.search(_CHANGED_HOST, said)
     if changed is None:

@@ -340,13 +340,13 @@ def test_the_hint_for_a_refused_key_names_the_one_to_register(config: Config) ->
 def test_the_hint_for_a_changed_host_names_the_file_that_knows_the_old_key(config: Config) -> None:
     said = (
         "@@@@@@@@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n@@@@@@@@@@@\n"
-        "Offending ED25519 key in /etc/ssh/ssh known hosts:3\n"
+        "Offending ED25519 key in /etc/ssh/ssh_known_hosts:3\n"
         "Host key for example.org has changed and you have requested strict checking.\n"
         "Host key verification failed.\n"
     )
     failed = explained(said + COULD_NOT, config)
     assert failed.code == "host_key_changed"
-    assert failed.hint.endswith("ssh-keygen -R example.org -f '/etc/ssh/ssh known hosts'")
+    assert failed.hint.endswith("ssh-keygen -R example.org -f /etc/ssh/ssh_known_hosts")
 
 
 def test_a_token_in_what_git_says_is_not_repeated(place: Path) -> None:
