@@ -19,10 +19,9 @@ from typing import Any, ClassVar
 
 import msgspec
 from harness import process
+from harness.command_line import SwitchError, cli
 from harness.errors import EX_SOFTWARE, BadData, Failure, Usage
 from harness.streams import open_closed_streams, speak_utf8
-from plumbum import cli
-from plumbum.cli.switches import SwitchError
 
 import ent_agent
 from ent_agent import config as configuration

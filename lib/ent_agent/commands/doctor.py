@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from harness.command_line import cli
 from harness.errors import Failure
-from plumbum import cli
 
 from ent_agent.cli import Command
 from ent_agent.doctor.findings import Finding, exit_code

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from harness import lock
+from harness.command_line import cli
 from harness.errors import Busy, Usage
-from plumbum import cli
 
 from ent_agent.cli import IssueStep
 from ent_agent.config import Config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from plumbum import cli
+from harness.command_line import cli
 
 from ent_agent.cli import Command
 

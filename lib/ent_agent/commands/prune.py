@@ -6,7 +6,7 @@ import sys
 
 import msgspec
 from harness import config as toml
-from plumbum import cli
+from harness.command_line import cli
 
 from ent_agent.cli import Command
 from ent_agent.retention import DAY_SECONDS, Removal, Rules

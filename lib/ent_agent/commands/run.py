@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from harness import lock, process
+from harness.command_line import cli
 from harness.diagnostics import say
-from plumbum import cli
 
 from ent_agent import state
 from ent_agent.cli import IssueStep, has_records, read_records

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from harness.command_line import cli
 from harness.diagnostics import say
 from harness.errors import Usage
-from plumbum import cli
 
 from ent_agent import selection
 from ent_agent.cli import Step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import msgspec
-from plumbum import cli
+from harness.command_line import cli
 
 from ent_agent.cli import Command
 

@@ -6,9 +6,9 @@ import sys
 
 import msgspec
 from harness import config as toml
+from harness.command_line import cli
 from harness.diagnostics import say
 from harness.errors import TryLater
-from plumbum import cli
 
 from ent_agent.cli import Command
 

@@ -12,10 +12,9 @@ if not __package__:
     # Started in a stranger's repository, where `-m` would search the current folder for modules.
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from plumbum import cli
-
 from harness.acp.outcome import EXIT_CODES, FailureSigns, Result
 from harness.acp.progress import Progress
+from harness.command_line import cli
 from harness.errors import EX_USAGE, Missing
 
 if TYPE_CHECKING:
