@@ -154,8 +154,7 @@ class Git:
 
         `old` None: whatever is there; `old` "" : must not be there (git-update-ref(1)).
         """
-        zero = "0" * 40
-        expected = [] if old is None else [old or zero]
+        expected = [] if old is None else [old]
         change = ["-d", name, *expected] if new is None else [name, new, *expected]
         return self.run("update-ref", *change, check=False).ok
 

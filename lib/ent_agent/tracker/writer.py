@@ -6,10 +6,6 @@ import re
 import time
 from collections.abc import Callable, Sequence
 
-from harness.errors import Busy
-from harness.git import Git
-from harness.packing import object_id
-
 from ent_agent.tracker import exclusion
 from ent_agent.tracker.changes import (
     AddComment,
@@ -28,6 +24,9 @@ from ent_agent.tracker.changes import (
 )
 from ent_agent.tracker.draft import Draft
 from ent_agent.tracker.format import README
+from harness.errors import Busy
+from harness.git import Git, GitFailed
+from harness.packing import object_id
 
 __all__ = [
     "AddComment",
@@ -100,8 +99,12 @@ def update(git: Git, ref: str, build: Build) -> str:
             new = build(tip)
             if new == tip:
                 return new
-            if git.update_ref(ref, new, tip or "") and _is_in(git, new, ref):
+            moved = git.run("update-ref", ref, new, tip or "", check=False)
+            if moved.ok and _is_in(git, new, ref):
                 return new
+            if not moved.ok and git.objects.resolve(ref) == tip:  # no race: a full disk, a left-over lock
+                said = moved.error_text.partition("\n")[0]
+                raise GitFailed(moved, message=f"{ref} cannot be moved: {said or 'git did not say why'}")
     raise Busy(f"{ref} of {git.git_dir} changed {ATTEMPTS} times while it was being written")
 
 

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from ent_agent.tracker import exclusion, writer
 from ent_agent.tracker.format import Instant, parse_time
 from ent_agent.tracker.model import NotFound
@@ -32,8 +33,7 @@ from ent_agent.tracker.writer import (
     update,
 )
 from harness.errors import BadConfig, BadData, Busy
-from harness.git import Git, Person
-
+from harness.git import Git, GitFailed, Person
 from tests.support.trackers import BRANCH, ROOT, A, B, C, Content, Repository, issue, tree
 
 REF = f"refs/heads/{BRANCH}"
@@ -458,6 +458,23 @@ def test_a_branch_that_never_stands_still_is_given_up(planted: Repository, git: 
 
     with pytest.raises(Busy, match="changed 5 times"):
         update(git, REF, build)
+
+
+def test_a_ref_that_cannot_be_written_is_said_in_gits_words(planted: Repository, git: Git) -> None:
+    (planted.git_dir / f"{REF}.lock").touch()
+    with pytest.raises(GitFailed, match=r"entomologist-data\.lock"):
+        write(git, SetState(A, "done"))
+
+
+def test_a_repository_of_sha256_is_written(place: Path) -> None:
+    repository = Repository(place / "sha256")
+    repository.path.mkdir()
+    repository.git("init", "--quiet", "--object-format=sha256")
+    git = Git(repository.git_dir, person=ADA)
+    write(git, NewIssue(text="x", author=ADA, id=A))
+    write(git, SetState(A, "done"), AddTag(A, "t"))
+    assert Tracker(git, repository.tip()).issue(A).tags == ("t",)
+    assert "error" not in repository.git("fsck", "--strict").err
 
 
 def test_where_refs_are_not_files_git_makes_the_claim(planted: Repository, git: Git, place: Path) -> None:
