@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+
 from harness import sweeping
 from harness.agent_output import Usage
-
 from tests.support.cli_under_test import CliUnderTest, Ran
 from tests.support.scripted_model import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ScriptedModel, Turn
 

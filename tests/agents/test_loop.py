@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ent_agent import runs
+
 from ent_agent.config import load
+from ent_agent.running import runs
 from ent_agent.sample import ALICE
 from harness import adapter, shipped
-
 from tests.agents import homes
 from tests.support.sample import WELSH, Sample, write_config
 from tests.support.scripted_model import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ScriptedModel, Turn

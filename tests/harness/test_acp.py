@@ -14,8 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import harness.acp
 import pytest
+
+import harness.acp
 from harness.acp.outcome import EXIT_CODES, FailureSigns, Result
 from harness.acp.progress import Progress
 from harness.acp.session import Options, converse

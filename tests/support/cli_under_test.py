@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from harness import adapter as adapters
 from harness import agent_environment, agent_output, invocation, placeholders, process, shipped, supervision
 from harness.agent_output import Said

@@ -17,7 +17,7 @@ CLIENT = Path(__file__).with_name("__main__.py")
 
 _ENDED = "type == 'result' && stop_reason"
 OUTPUT = {
-    "message": "type == 'result' && message",
+    "message": "type == 'result' && (error || message)",
     "success": f"{_ENDED} == 'end_turn'",
     "error": f"{_ENDED} && stop_reason != 'end_turn' && join(': ', [stop_reason, error])",
     "input_tokens": "type == 'result' && usage.input_tokens",
