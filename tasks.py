@@ -104,8 +104,8 @@ def loop(
 ) -> None:
     """Work every issue that is ready, and end."""
     from ent_agent import config as configuration
-    from ent_agent import loop as looping
-    from ent_agent import progress
+    from ent_agent.loop import loop as looping
+    from ent_agent.loop import progress
 
     with failures_said():
         loaded = configuration.load(config or None)
@@ -135,7 +135,7 @@ def status(ctx: Context, config: str = "") -> None:
 def pause(ctx: Context, for_: str = "", reason: str = "", config: str = "") -> None:
     """Begin no new work; what is being worked goes on to its end."""
     from ent_agent import config as configuration
-    from ent_agent import pausing
+    from ent_agent.selection import pausing
     from harness.config import given_seconds
 
     with failures_said():
@@ -147,7 +147,7 @@ def pause(ctx: Context, for_: str = "", reason: str = "", config: str = "") -> N
 def resume(ctx: Context, config: str = "") -> None:
     """End a pause: new work is begun again."""
     from ent_agent import config as configuration
-    from ent_agent import pausing
+    from ent_agent.selection import pausing
 
     with failures_said():
         was = pausing.resume(configuration.load(config or None))
@@ -158,7 +158,7 @@ def resume(ctx: Context, config: str = "") -> None:
 def cron(ctx: Context, minutes: int = 5, config: str = "") -> None:
     """Print a crontab line, and a systemd unit with its timer."""
     from ent_agent import config as configuration
-    from ent_agent import cron as schedule
+    from ent_agent.loop import cron as schedule
 
     with failures_said():
         print(schedule.described(configuration.load(config or None), ROOT, minutes), end="")

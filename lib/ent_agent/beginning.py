@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.errors import BadData
-
 from ent_agent.config import Config
 from ent_agent.records import AgentSection, Record
+from harness.errors import BadData
 
 
 def records(config: Config, needs: tuple[str, ...], issue: str = "") -> Iterator[Record]:
@@ -27,11 +26,11 @@ def records(config: Config, needs: tuple[str, ...], issue: str = "") -> Iterator
         )
     )
     if "identity" in needs or "repository" in needs or issue:
-        from ent_agent import identity
+        from ent_agent.repositories import identity
 
         record.identity = identity.ensure(config)
     if "repository" in needs or issue:
-        from ent_agent import syncing
+        from ent_agent.repositories import syncing
 
         record.repository = syncing.last(config)
         if record.repository is None:
@@ -47,10 +46,10 @@ def choose(record: Record, config: Config, needs: tuple[str, ...], issue: str) -
         Busy: somebody else is at it.
     """
     if "worktree" not in needs:
-        from ent_agent import selection
+        from ent_agent.selection import selection
 
         return selection.pick(record, config, issue)
-    from ent_agent import runs
+    from ent_agent.running import runs
 
     begun = [run for run in runs.pending(config) if run.issue.startswith(issue)]
     if not begun:

@@ -18,16 +18,16 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import msgspec
-from harness import process
-from harness.command_line import SwitchError, cli
-from harness.errors import EX_SOFTWARE, BadData, Failure, Usage
-from harness.streams import open_closed_streams, speak_utf8
 
 import ent_agent
 from ent_agent import config as configuration
 from ent_agent import records
 from ent_agent.config import Config
 from ent_agent.records import ErrorSection, Record
+from harness import process
+from harness.command_line import SwitchError, cli
+from harness.errors import EX_SOFTWARE, BadData, Failure, Usage
+from harness.streams import open_closed_streams, speak_utf8
 
 PARENT_VARIABLE = "ENT_AGENT_PARENT"
 """Set by the loop to its process id: the step ends (TERM) when the loop does."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
+
 from harness import config as toml
 from harness.config import Duration
 from harness.errors import BadConfig

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
-from harness.errors import BadData
 
 from ent_agent.tracker.model import Comment, State
+from harness.errors import BadData
 
 SCHEMA_VERSION = 1
 

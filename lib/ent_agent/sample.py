@@ -10,9 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness.git import Git, Person, init_bare
-
 from ent_agent.tracker.model import Comment, Issue
+from harness.git import Git, Person, init_bare
 
 ALICE = Person("Alice Ångström", "alice@example.org")
 ROBO = Person("Robo", "robo@example.org")

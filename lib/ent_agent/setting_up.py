@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from harness import atomic
-from harness.errors import BadConfig, Usage
 
 from ent_agent import config as configuration
-from ent_agent import identity
 from ent_agent.config import Config
+from ent_agent.repositories import identity
+from harness import atomic
+from harness.errors import BadConfig, Usage
 
 Ask = Callable[[str, str], str]
 """Question and default to answer."""

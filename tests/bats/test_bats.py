@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from harness import process
 
 FOLDER = Path(__file__).parent

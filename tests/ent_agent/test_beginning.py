@@ -6,11 +6,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ent_agent import beginning, runs
+
+from ent_agent import beginning
 from ent_agent.config import Config, load
 from ent_agent.records import Record
+from ent_agent.running import runs
 from harness.errors import BadData, TryLater
-
 from tests.support import past
 from tests.support.sample import BANNER, BY_NAME, SPELLING, WELSH, Sample
 

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 import tomli
+
 from ent_agent import config
 from ent_agent.config import FORDJENT_NAMES, Config
 from harness.errors import BadConfig
-
 from tests.support.sample import configuration
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "config.toml.example"

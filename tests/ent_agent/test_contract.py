@@ -8,8 +8,10 @@ from typing import get_args
 
 import msgspec
 import pytest
-from ent_agent import records, status
+
+from ent_agent import records
 from ent_agent.records import Record
+from ent_agent.status import status
 from ent_agent.tracker.model import STATES
 from harness import errors
 

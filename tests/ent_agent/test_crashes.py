@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from ent_agent import attempts, finalization, registrations, runs
+
 from ent_agent.config import Config
+from ent_agent.finalization import finalization
+from ent_agent.running import runs
+from ent_agent.selection import attempts
+from ent_agent.worktrees import registrations
 from harness import effects
 from harness.git import Git
-
 from tests.support import host_loop
 from tests.support.sample import GOODBYE, SPELLING, WELSH, Sample, configuration
 

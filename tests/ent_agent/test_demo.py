@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from ent_agent import demo
 from ent_agent.demo import MARKER
 from harness.errors import Usage
 from harness.git import Git
-
 from tests.support.sample import BROKEN, GOODBYE, SPELLING, WELSH
 
 ROOT = Path(__file__).resolve().parents[2]

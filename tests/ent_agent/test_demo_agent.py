@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ent_agent import running, runs
-from ent_agent.records import Record
-from ent_agent.sample import ALICE
 
+from ent_agent.records import Record
+from ent_agent.running import running, runs
+from ent_agent.sample import ALICE
 from tests.support.bench import Bench
 from tests.support.sample import WELSH, Sample, configuration
 

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ent_agent import pausing, repositories, runs, state
+
+from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.doctor import content, examination, programs
 from ent_agent.doctor.findings import Finding, exit_code, ok, problem, warning
+from ent_agent.repositories import repositories
+from ent_agent.running import runs
+from ent_agent.selection import pausing
 from harness.git import Git
-
 from tests.support.sample import BROKEN, Sample, configuration
 from tests.support.ssh_server import SSHD, MuteServer, SshServer
 
@@ -341,7 +344,7 @@ def test_over_ssh_host_key_and_a_key_without_write_access_are_found(
 def test_a_server_that_never_answers_does_not_hold_it_up(
     place: Path, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ent_agent.identity.CONNECT_TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr("ent_agent.repositories.identity.CONNECT_TIMEOUT_SECONDS", 1)
     mute = MuteServer()
     started = time.monotonic()
     findings = examined(configured(place, settings, repo_url=f"ssh://127.0.0.1:{mute.port}/x"))

@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from ent_agent import repositories, runs, state
-from ent_agent.workspace import Workspace
+
+from ent_agent import state
+from ent_agent.repositories import repositories
+from ent_agent.running import runs
+from ent_agent.worktrees.workspace import Workspace
 from harness import invocation
 from harness.adapter import Adapter
 from harness.invocation import Setting
-
 from tests.support.bench import Bench
 from tests.support.sample import SPELLING, WELSH, Sample, configuration
 from tests.support.ssh_server import SSHD, SshServer
@@ -91,7 +93,7 @@ def test_a_key_that_may_not_write_stops_before_the_agent_starts(place: Path, sam
     script.chmod(0o755)
     with SshServer(place / "sshd") as server:
         config = configuration(place, server.url(sample.origin))
-        from ent_agent import identity
+        from ent_agent.repositories import identity
 
         server.authorize(f"command=\"'{script}'\" {identity.ensure(config).public_key}")
         words = [str(ROOT / "bin/ent-agent-worktree"), "--config", str(config.path), "--issue", WELSH]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 import tomli
+
 from ent_agent import setting_up
 from ent_agent.config import load
 from ent_agent.setting_up import Answers
 from harness.errors import BadConfig, Usage
-
 from tests.support.sample import Sample
 
 ROOT = Path(__file__).resolve().parents[2]

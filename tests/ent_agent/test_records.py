@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from ent_agent import records, schema
 from ent_agent.records import AgentSection, ErrorSection, Record
 from harness.errors import BadData

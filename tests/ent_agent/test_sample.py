@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ent_agent.config import load
 from ent_agent.tracker.model import STATES
-
 from tests.support import sample as support
 from tests.support.sample import Sample
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from ent_agent import identity, origin
+
 from ent_agent.config import Config
+from ent_agent.repositories import identity, origin
 from harness import git as git_
 from harness import process
 from harness.errors import BadConfig, TryLater
 from harness.git import Git, GitFailed
-
 from tests.support.sample import SPELLING, Sample, configuration
 from tests.support.ssh_server import SSHD, MuteServer, SshServer
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from harness import adapter, placeholders, shipped
 from harness.errors import BadConfig
 

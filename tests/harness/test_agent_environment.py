@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from harness import agent_environment
 from harness.errors import BadConfig
 from harness.git import Person

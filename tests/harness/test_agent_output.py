@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from harness import adapter, agent_output, shipped
 from harness.adapter import Adapter
 from harness.agent_output import Said, Usage

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 import pytest
+
 from harness import config
 from harness.config import Duration
 from harness.errors import BadConfig

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from harness import git as git_
 from harness.errors import BadData
 from harness.git import Git, GitFailed, Person

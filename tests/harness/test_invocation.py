@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from harness import adapter, invocation, shipped
 from harness.adapter import Adapter
 from harness.errors import BadConfig, Missing

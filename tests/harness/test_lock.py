@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from harness import lock
 from harness.errors import Busy
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from harness.errors import BadData
 from harness.git import Git, GitFailed, Person, init_bare
 from harness.objects import EXECUTABLE, FILE, TREE, Entry, format_tree, parse_tree
-from hypothesis import given
-from hypothesis import strategies as st
 
 NAMES = st.binary(min_size=1, max_size=12).filter(lambda name: b"\0" not in name and b"/" not in name)
 ENTRIES = st.builds(

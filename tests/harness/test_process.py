@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from harness import process
 from harness.errors import Missing
 

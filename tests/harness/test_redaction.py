@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from harness import process
 from harness.redaction import Finding, Redactor, is_secret_name, key_bodies, known_secrets
 

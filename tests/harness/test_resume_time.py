@@ -4,6 +4,7 @@ from datetime import datetime, timedelta, timezone
 from zoneinfo import available_timezones
 
 import pytest
+
 from harness import resume_time
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=timezone(timedelta(hours=1)))  # 11:00 UTC

@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 
 import pytest
+
 from harness import process, sandbox
 from harness.errors import BadConfig
 from harness.sandbox import Sandbox, View

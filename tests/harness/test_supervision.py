@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+
 from harness import supervision, sweeping
 from harness.supervision import Ended, Limits, supervise
 

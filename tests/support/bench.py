@@ -9,16 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ent_agent import beginning, finalization, repositories, runs, starting, state
+from ent_agent import beginning, state
 from ent_agent.config import Config
+from ent_agent.finalization import finalization
 from ent_agent.records import Record, RunSection, derive
-from ent_agent.runs import Run
+from ent_agent.repositories import repositories
+from ent_agent.running import runs
+from ent_agent.running.runs import Run
 from ent_agent.tracker import writer
 from ent_agent.tracker.writer import AddComment, Change, SetAssignee, SetState
+from ent_agent.worktrees import starting
 from harness import lock
 from harness.clock import timestamp
 from harness.git import Git
-
 from tests.support.sample import Sample
 
 
@@ -35,7 +38,7 @@ class Bench:
     def start(self, issue: str) -> Record:
         """sync, select and worktree, as the commands do them."""
         needs = ("agent", "identity", "repository", "issue")
-        from ent_agent import syncing
+        from ent_agent.repositories import syncing
 
         if (state.of(self.config).control / "HEAD").exists():
             syncing.sync(Record(), self.config)

@@ -13,13 +13,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ent_agent import beginning, finalization, repositories, runs, selection, starting, state, syncing
-from ent_agent.claims import Claim
+from ent_agent import beginning, state
+from ent_agent.claims.claims import Claim
+from ent_agent.claims.heartbeat import Heartbeat
 from ent_agent.config import Config, load
-from ent_agent.heartbeat import Heartbeat
+from ent_agent.finalization import finalization
 from ent_agent.records import EndedBy, Record, RunSection, derive
+from ent_agent.repositories import repositories, syncing
+from ent_agent.running import runs
+from ent_agent.selection import selection
 from ent_agent.tracker import writer
 from ent_agent.tracker.writer import AddComment
+from ent_agent.worktrees import starting
 from harness import lock
 from harness.clock import timestamp
 from harness.effects import reached

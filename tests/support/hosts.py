@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from ent_agent import claim_value, looking, repositories, runs, state
-from ent_agent.claims import Claim
+
+from ent_agent import state
+from ent_agent.claims import claim_value
+from ent_agent.claims.claims import Claim
 from ent_agent.config import Config
-from ent_agent.runs import Run
+from ent_agent.repositories import looking, repositories
+from ent_agent.running import runs
+from ent_agent.running.runs import Run
 from harness import lock
 from harness.git import Git, Person
-
 from tests.support.sample import Sample, configuration
 
 

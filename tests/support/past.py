@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ent_agent import runs, workplace
 from ent_agent.config import Config
 from ent_agent.records import IssueSection, Record, ResultSection, RunSection, Usage
-from ent_agent.runs import Run
+from ent_agent.running import runs, workplace
+from ent_agent.running.runs import Run
 
 
 def run(config: Config, issue: str, output: bytes = b"", **result: Any) -> Run:

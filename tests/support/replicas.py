@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from ent_agent.tracker.format import decode, parse_state, parse_time, trim, unescape_tag
 from harness.errors import BadData
 from harness.objects import FILE, TREE, Entry, Tree
-
 from tests.support.histories import BEGINNING, History, at, walk
 
 ISSUES = ("i1", "i2", "i3")

@@ -161,9 +161,9 @@ def _write(record: dict[str, Any]) -> None:
 
 
 def main(config: str, folder: str, *options: str) -> int:
-    from ent_agent import loop, progress, telling
     from ent_agent.config import load
-    from ent_agent.pipeline import Steps
+    from ent_agent.loop import loop, progress, telling
+    from ent_agent.loop.pipeline import Steps
 
     loaded = load(config)
     said = progress.to(sys.stdout)

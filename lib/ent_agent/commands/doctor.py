@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
-from harness.command_line import cli
-from harness.errors import Failure
 
 from ent_agent.cli import Command
 from ent_agent.doctor.findings import Finding, exit_code
+from harness.command_line import cli
+from harness.errors import Failure
 
 USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
 KEPT_BY_CRON = ("HOME", "LOGNAME", "USER")
@@ -46,7 +46,7 @@ class Doctor(Command):
         """Replace this process by one with cron's environment; returns only by an error."""
         path, config = USUAL_PATH, self.config_path
         try:
-            from ent_agent import cron
+            from ent_agent.loop import cron
 
             loaded = self.load_config()
             config = str(loaded.path)
@@ -75,7 +75,7 @@ def _shown(findings: Iterable[Finding]) -> list[Finding]:
     from rich.console import Console
     from rich.text import Text
 
-    from ent_agent.progress import plain
+    from ent_agent.loop.progress import plain
 
     styles = {"ok": "green", "warning": "yellow", "problem": "bold red"}
     console = Console(highlight=False, markup=False, emoji=False)

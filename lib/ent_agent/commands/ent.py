@@ -9,13 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from harness.errors import Failure
-from harness.streams import open_closed_streams, speak_utf8
-
 from ent_agent.tracker import arguments, home
 from ent_agent.tracker.arguments import EX_WRONG, Answered, Asked
 from ent_agent.tracker.home import Home
 from ent_agent.tracker.terminal import say, warn
+from harness.errors import Failure
+from harness.streams import open_closed_streams, speak_utf8
 
 EX_FAILED = 1  # entomologist's own exit codes, not sysexits: 0, 1, and 2 for the command line
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from harness import lock
-from harness.command_line import cli
-from harness.errors import Busy, Usage
-
 from ent_agent.cli import IssueStep
 from ent_agent.config import Config
 from ent_agent.records import Record
+from harness import lock
+from harness.command_line import cli
+from harness.errors import Busy, Usage
 
 LOCK_SECONDS = 5.0
 
@@ -41,7 +40,7 @@ class Finalize(IssueStep):
         return super().main()
 
     def source(self, config: Config) -> Iterator[Record]:
-        from ent_agent import finalization
+        from ent_agent.finalization import finalization
 
         if self.pending:
             return finalization.pending(config)
@@ -50,7 +49,8 @@ class Finalize(IssueStep):
         return super().source(config)
 
     def work(self, record: Record, config: Config) -> Iterator[Record]:
-        from ent_agent import finalization, state
+        from ent_agent import state
+        from ent_agent.finalization import finalization
 
         if record.issue is None or record.claim is None:
             yield record

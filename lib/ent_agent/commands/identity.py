@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ent_agent import identity
 from ent_agent.cli import Step
 from ent_agent.config import Config
 from ent_agent.records import Record
+from ent_agent.repositories import identity
 
 
 class Identity(Step):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from harness.command_line import cli
-
 from ent_agent.cli import Command
+from harness.command_line import cli
 
 
 class Log(Command):
@@ -20,7 +19,7 @@ class Log(Command):
     )
 
     def main(self, issue: str) -> int:
-        from ent_agent import history
+        from ent_agent.status import history
 
         config = self.load_config()
         found = history.of_issue(config, issue)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 import msgspec
-from harness import config as toml
-from harness.command_line import cli
 
 from ent_agent.cli import Command
-from ent_agent.retention import DAY_SECONDS, Removal, Rules
+from ent_agent.housekeeping.retention import DAY_SECONDS, Removal, Rules
+from harness import config as toml
+from harness.command_line import cli
 
 
 class Prune(Command):
@@ -46,8 +46,9 @@ class Prune(Command):
     )
 
     def main(self) -> int:
-        from ent_agent import identity, pruning, syncing
+        from ent_agent.housekeeping import pruning
         from ent_agent.records import Record
+        from ent_agent.repositories import identity, syncing
 
         config = self.load_config()
         rules = Rules(keep_runs=self.keep_runs, keep_days=float(self.keep_days), kept_days=self._kept_days())
@@ -69,7 +70,7 @@ def _write(one: Removal) -> None:
 
 
 def _show(one: Removal) -> None:
-    from ent_agent.progress import plain
+    from ent_agent.loop.progress import plain
 
     print(f"{one.verdict.replace('_', ' '):13}{one.kind:11}{plain(one.name)}\n{'':24}{plain(one.reason)}")
 

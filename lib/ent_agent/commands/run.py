@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from harness import lock, process
-from harness.command_line import cli
-from harness.diagnostics import say
-
 from ent_agent import state
 from ent_agent.cli import IssueStep, has_records, read_records
 from ent_agent.config import Config
 from ent_agent.records import Record
+from harness import lock, process
+from harness.command_line import cli
+from harness.diagnostics import say
 
 
 class Run(IssueStep):
@@ -28,9 +27,10 @@ class Run(IssueStep):
         return self._print_prompts() if self.print_prompt else super().main()
 
     def work(self, record: Record, config: Config) -> Iterator[Record]:
-        from ent_agent import repositories, running, runs, stopping
-        from ent_agent.claims import Claim
-        from ent_agent.heartbeat import Heartbeat
+        from ent_agent.claims.claims import Claim
+        from ent_agent.claims.heartbeat import Heartbeat
+        from ent_agent.repositories import repositories
+        from ent_agent.running import running, runs, stopping
 
         assert record.issue and record.claim
         process.hide_memory()  # the environment may hold what the agent must not see
@@ -48,7 +48,7 @@ class Run(IssueStep):
         yield done
 
     def _print_prompts(self) -> int:
-        from ent_agent import running
+        from ent_agent.running import running
 
         config = self.load_config()
         for record in self._to_be_told(config):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from harness.command_line import cli
-from harness.diagnostics import say
-from harness.errors import Usage
-
-from ent_agent import selection
 from ent_agent.cli import Step
 from ent_agent.config import Config
 from ent_agent.records import Record
+from ent_agent.selection import selection
+from harness.command_line import cli
+from harness.diagnostics import say
+from harness.errors import Usage
 
 
 class Select(Step):

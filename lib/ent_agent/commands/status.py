@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 import msgspec
-from harness.command_line import cli
 
 from ent_agent.cli import Command
+from harness.command_line import cli
 
 
 class Status(Command):
@@ -21,13 +21,13 @@ class Status(Command):
     )
 
     def main(self) -> int:
-        from ent_agent import status
+        from ent_agent.status import status
 
         gathered = status.gather(self.load_config(), self.last_runs)
         if sys.stdout.isatty():
             from rich.console import Console
 
-            from ent_agent import tables
+            from ent_agent.status import tables
 
             tables.show(gathered, Console(highlight=False, markup=False, emoji=False))
         else:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 import msgspec
+
+from ent_agent.cli import Command
 from harness import config as toml
 from harness.command_line import cli
 from harness.diagnostics import say
 from harness.errors import TryLater
-
-from ent_agent.cli import Command
 
 
 class Stop(Command):
@@ -33,7 +33,7 @@ class Stop(Command):
     )
 
     def main(self, issue: str) -> int:
-        from ent_agent import stopping
+        from ent_agent.running import stopping
 
         wait_seconds = toml.given_seconds("--wait", self.wait) if self.wait else None
         config = self.load_config()

@@ -17,9 +17,9 @@ class Worktree(IssueStep):
     needs = ("agent", "repository", "issue")
 
     def work(self, record: Record, config: Config) -> Iterator[Record]:
+        from ent_agent import state
+        from ent_agent.worktrees import starting
         from harness import lock
-
-        from ent_agent import starting, state
 
         assert record.issue
         issue = record.issue.id

@@ -6,12 +6,12 @@ import os
 import shlex
 from collections.abc import Iterator
 
-from harness import agent_environment, invocation, process, sandbox
-from harness.adapter import Adapter
-
-from ent_agent import secrecy, workplace
 from ent_agent.config import Config
 from ent_agent.doctor.findings import Finding, ok, problem, warning
+from ent_agent.finalization import secrecy
+from ent_agent.running import workplace
+from harness import agent_environment, invocation, process, sandbox
+from harness.adapter import Adapter
 
 LOGIN_SECONDS = 30.0
 SAID_CHARACTERS = 200

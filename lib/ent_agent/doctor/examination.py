@@ -9,14 +9,13 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness.errors import BadConfig, Failure
-from harness.git import Git
-
 from ent_agent import config as configuration
-from ent_agent import secrecy
 from ent_agent.config import Config
 from ent_agent.doctor import agent, content, machine, origin, programs, settings
 from ent_agent.doctor.findings import Finding, of_failure, ok, problem, warning
+from ent_agent.finalization import secrecy
+from harness.errors import BadConfig, Failure
+from harness.git import Git
 
 CHECK_SECONDS = 200.0
 """Of one check, whatever it waits for: a file system that hangs, say. What asks the network ends sooner."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
+
 from harness.errors import EX_CONFIG, EX_OK, EX_UNAVAILABLE, Failure, Missing
 
 Status = Literal["ok", "warning", "problem"]

@@ -9,12 +9,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness import lock
-from harness.git import Git
-
-from ent_agent import attempts, pausing, registrations, runs, state
+from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.doctor.findings import Finding, ok, problem, warning
+from ent_agent.running import runs
+from ent_agent.selection import attempts, pausing
+from ent_agent.worktrees import registrations
+from harness import lock
+from harness.git import Git
 
 SHORT_OF_ROOM_BYTES = 1 << 30
 NO_ROOM_BYTES = 100 << 20

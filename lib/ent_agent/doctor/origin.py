@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import process
-from harness.git import Git, init_bare
-
-from ent_agent import identity, origin, pushing, repositories, state, syncing
-from ent_agent.claim_value import ClaimValue
+from ent_agent import state
+from ent_agent.claims.claim_value import ClaimValue
 from ent_agent.config import Config
 from ent_agent.doctor.findings import Finding, ok, problem, warning
-from ent_agent.pushing import Update
+from ent_agent.repositories import identity, origin, pushing, repositories, syncing
+from ent_agent.repositories.pushing import Update
+from harness import process
+from harness.git import Git, init_bare
 
 ANSWER_SECONDS = 60.0
 OTHER_CLAIMS = "refs/heads/ent-agent-claims/"

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ent_agent.doctor.findings import Finding, of_failure, ok, problem
 from harness import git, invocation
 from harness.errors import Failure
-
-from ent_agent.doctor.findings import Finding, of_failure, ok, problem
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_GIT = (2, 38)

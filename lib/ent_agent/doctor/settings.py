@@ -7,12 +7,11 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.redaction import is_secret_name
-
-from ent_agent import identity, keys
 from ent_agent.config import Config
 from ent_agent.doctor.findings import Finding, ok, problem, warning
 from ent_agent.doctor.programs import why_not_runnable
+from ent_agent.repositories import identity, keys
+from harness.redaction import is_secret_name
 
 
 def values(config: Config) -> Iterator[Finding]:

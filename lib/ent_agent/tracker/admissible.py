@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ent_agent.tracker.format import decode, parse_state, parse_time, trim, unescape_tag
 from harness.errors import BadData
 from harness.git import Git
 from harness.objects import FILE, Entry, Tree, format_tree, parse_tree
-
-from ent_agent.tracker.format import decode, parse_state, parse_time, trim, unescape_tag
 
 MAX_ROOT_BYTES = 64 << 20  # a million issues
 MAX_FOLDER_BYTES = 4 << 20

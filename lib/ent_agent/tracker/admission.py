@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from harness.errors import BadData
-from harness.git import Person
-from harness.objects import FILE, TREE, Entry, Tree
-
 from ent_agent.tracker import admissible
 from ent_agent.tracker.admissible import Contents
 from ent_agent.tracker.pending import Pending
+from harness.errors import BadData
+from harness.git import Person
+from harness.objects import FILE, TREE, Entry, Tree
 
 MAX_CHANGED = 1000
 MAX_NEW_ISSUES = 100

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from harness.errors import EX_OK, BadData
-
 from ent_agent.tracker import format
 from ent_agent.tracker.format import DEFAULT_BRANCH
 from ent_agent.tracker.usage import COMMANDS, command_help, program_help
+from harness.errors import EX_OK, BadData
 
 EX_WRONG = 2
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from harness import atomic
 
 from ent_agent.tracker.format import Instant
 from ent_agent.tracker.model import State
+from harness import atomic
 
 VERSION = 1
 MISSING = "is missing from the repository"

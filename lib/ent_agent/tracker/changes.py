@@ -9,13 +9,13 @@ import secrets
 from collections.abc import Sequence
 
 import msgspec
-from harness.errors import BadData
-from harness.git import Person
 
 from ent_agent.tracker import format
 from ent_agent.tracker.draft import Draft
 from ent_agent.tracker.format import Instant
 from ent_agent.tracker.model import NotFound, State
+from harness.errors import BadData
+from harness.git import Person
 
 
 def new_id() -> str:

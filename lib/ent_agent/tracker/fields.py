@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from harness.errors import BadData
-from harness.objects import Tree, parse_tree
-
 from ent_agent.tracker import format
 from ent_agent.tracker.cache import MISSING
 from ent_agent.tracker.format import Instant
 from ent_agent.tracker.layout import IssueFolder, kind_of
 from ent_agent.tracker.model import State
+from harness.errors import BadData
+from harness.objects import Tree, parse_tree
 
 Contents = dict[bytes, bytes | None]
 """Object id (bytes) to content; None: the repository has no such object."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from harness.errors import BadData
-
 from ent_agent.tracker import format
 from ent_agent.tracker.cache import Row
 from ent_agent.tracker.format import Instant
 from ent_agent.tracker.model import OPEN_STATES, State
+from harness.errors import BadData
 
 
 class Filter(NamedTuple):

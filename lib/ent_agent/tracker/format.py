@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from harness.errors import BadData
-
 from ent_agent.tracker.model import STATES, State
 from ent_agent.tracker.times import Instant, display_time, exact_time, now, parse_time, write_time
+from harness.errors import BadData
 
 __all__ = [
     "DEFAULT_BRANCH",

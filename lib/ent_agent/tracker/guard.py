@@ -11,13 +11,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from harness.errors import BadData
-from harness.git import Git
-
 from ent_agent.tracker.admissible import Contents
 from ent_agent.tracker.admission import Admission, Dropped, IsAgent
 from ent_agent.tracker.merge_clock import given_by
 from ent_agent.tracker.pending import Pending
+from harness.errors import BadData
+from harness.git import Git
 
 __all__ = ["Admitted", "Dropped", "admit"]
 

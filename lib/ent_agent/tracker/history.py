@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from harness.git import Git
-
 from ent_agent.tracker.format import Instant
+from harness.git import Git
 
 _LOG = (
     "log",

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ent_agent.tracker.reader import Tracker
 from harness import git as git_
 from harness import process
 from harness.errors import BadData
 from harness.git import FORCED_CONFIG, Git
-
-from ent_agent.tracker.reader import Tracker
 
 LOOK_TIMEOUT_SECONDS = 20.0
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from harness.errors import BadData
-from harness.git import Git
-
 from ent_agent.tracker import format
 from ent_agent.tracker.cache import MISSING, Row
 from ent_agent.tracker.fields import Contents, Fields, moment, parse_fields, text
@@ -16,6 +13,8 @@ from ent_agent.tracker.history import Origin
 from ent_agent.tracker.layout import CommentFolder, IssueFolder, comment_folder
 from ent_agent.tracker.model import Comment, Issue
 from ent_agent.tracker.walk import fetch
+from harness.errors import BadData
+from harness.git import Git
 
 SLICE = 1000  # issues read at a time: bounds the memory
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import time
 
-from harness.git import Git, GitFailed
-
 from ent_agent.tracker.merge_cells import Cell
 from ent_agent.tracker.merge_clock import Clock, Given, contested, given_by, read_clock
 from ent_agent.tracker.merge_issues import merge_trees, root_cell
 from ent_agent.tracker.pending import Pending
+from harness.git import Git, GitFailed
 
 # Histories that crossed many times have merge bases whose bases are several again.
 MAX_DEPTH = 6

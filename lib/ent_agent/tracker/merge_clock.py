@@ -11,10 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from ent_agent.tracker.merge_cells import Cell, Store, children
 from harness.git import Git
 from harness.objects import TREE, Entry
-
-from ent_agent.tracker.merge_cells import Cell, Store, children
 
 Side = Literal["ours", "theirs"]
 SIDES: tuple[Side, ...] = ("ours", "theirs")

@@ -12,13 +12,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 
-from harness.errors import BadData
-from harness.objects import FILE, GITLINK, TREE, Entry
-
 from ent_agent.tracker.format import Instant, decode, parse_state, parse_time, trim
 from ent_agent.tracker.merge_cells import Cell, Store
 from ent_agent.tracker.merge_clock import Clock, Given, Side
 from ent_agent.tracker.model import State
+from harness.errors import BadData
+from harness.objects import FILE, GITLINK, TREE, Entry
 
 TIE_ORDER: tuple[State, ...] = ("inprogress", "new", "backlog", "blocked", "done", "wontdo")
 

@@ -13,8 +13,6 @@ What one side alone changed is taken as it is. Where both changed the same thing
 
 from __future__ import annotations
 
-from harness.objects import FILE, GITLINK, TREE, Entry, Tree
-
 from ent_agent.tracker.merge_cells import (
     Cell,
     Store,
@@ -25,6 +23,7 @@ from ent_agent.tracker.merge_cells import (
 )
 from ent_agent.tracker.merge_clock import Clock
 from ent_agent.tracker.merge_fields import Fields, Verdict
+from harness.objects import FILE, GITLINK, TREE, Entry, Tree
 
 DESCRIPTION = b"description"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
+
 from harness.errors import BadData
 
 State = Literal["new", "backlog", "blocked", "inprogress", "done", "wontdo"]

@@ -14,9 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from harness.errors import BadData
-from harness.git import Git
-from harness.objects import parse_tree
 
 from ent_agent.tracker import walk
 from ent_agent.tracker.cache import Cache, CacheFile, Known, Row
@@ -25,6 +22,9 @@ from ent_agent.tracker.issue_reader import read_issues, read_rows
 from ent_agent.tracker.layout import IssueFolder
 from ent_agent.tracker.model import SHORTEST_PREFIX, Issue, NotFound, State, Summary
 from ent_agent.tracker.walk import Entries
+from harness.errors import BadData
+from harness.git import Git
+from harness.objects import parse_tree
 
 
 def open_tracker(git: Git, ref: str, cache: Path | None = None) -> Tracker | None:

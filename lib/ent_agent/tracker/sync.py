@@ -12,12 +12,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ent_agent.tracker import writer
+from ent_agent.tracker.merge import merge
 from harness.errors import BadConfig, BadData, TryLater
 from harness.git import Git, GitFailed, check_branch_name
 from harness.process import Finished
-
-from ent_agent.tracker import writer
-from ent_agent.tracker.merge import merge
 
 MAX_ROUNDS = 20
 MAX_REFUSALS = 3  # of a push, though nothing moved: another push may be half-way, or a hook says no

@@ -68,7 +68,8 @@ Entries that cannot be read are told on standard error.""",
     "sync": Command(
         "Bring the tracker level with a remote, in both directions.",
         ("[REMOTE]",),
-        "REMOTE is origin when it is not given. Changes of both sides are merged by meaning.",
+        "REMOTE is origin when it is not given. Changes of both sides are merged by meaning.\n"
+        "git cannot ask for a password here: use ssh-agent or a credential helper.",
         "sync",
     ),
     "assign": Command(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.errors import BadData
-
 from ent_agent.tracker import format, listing
 from ent_agent.tracker.arguments import Asked
 from ent_agent.tracker.changes import (
@@ -27,6 +25,7 @@ from ent_agent.tracker.model import NotFound
 from ent_agent.tracker.reader import Tracker
 from ent_agent.tracker.terminal import say, warn
 from ent_agent.tracker.writer import commit, update
+from harness.errors import BadData
 
 
 def new(home: Home, asked: Asked) -> None:

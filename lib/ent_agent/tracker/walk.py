@@ -11,14 +11,13 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from harness.errors import BadData
-from harness.git import Git
-from harness.objects import split_tree
-
 from ent_agent.tracker.cache import MISSING, Known
 from ent_agent.tracker.fields import Contents, parse_assignee, parse_state
 from ent_agent.tracker.layout import IssueFolder, issue_folder, usual_issue
 from ent_agent.tracker.model import State
+from harness.errors import BadData
+from harness.git import Git
+from harness.objects import split_tree
 
 Files = tuple[bytes | None, bytes | None]
 """The object ids of an issue's state and assignee."""

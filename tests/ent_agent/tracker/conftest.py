@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness.git import Git, Person
 
+from harness.git import Git, Person
 from tests.support.trackers import Repository
 
 ADA = Person("Ada Lovelace", "ada@example.org")

@@ -569,6 +569,19 @@ def test_without_a_name_nothing_is_written(planted: Repository) -> None:
     assert len(planted.log()) == 1
 
 
+def test_commits_are_signed_where_the_settings_say_so(planted: Repository, place: Path) -> None:
+    signer = place / "gpg"
+    signer.write_text('#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\necho signature\n')
+    signer.chmod(0o755)
+    planted.git("config", "gpg.program", str(signer))
+    planted.git("config", "commit.gpgSign", "true")
+    says(planted.ent("tag", A, "x"))
+    assert "\ngpgsig signature\n" in planted.git("cat-file", "-p", BRANCH).out
+    signer.write_text("#!/bin/sh\nexit 1\n")
+    fails(planted.ent("tag", A, "y"), "gpg")
+    assert planted.log()[0] == f"issue {A} add tag x"
+
+
 # ---- where it stands
 
 

@@ -7,12 +7,13 @@ import datetime
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ent_agent.tracker import format
 from ent_agent.tracker.model import STATES
 from ent_agent.tracker.times import INVALID, OUT_OF_RANGE, TOO_LONG, TOO_SHORT, Instant
 from harness.errors import BadData
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def in_zone(monkeypatch: pytest.MonkeyPatch, zone: str) -> None:

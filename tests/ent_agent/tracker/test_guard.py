@@ -9,11 +9,11 @@ from hashlib import sha1
 from pathlib import Path
 
 import pytest
+
 from ent_agent.tracker import admissible, admission
 from ent_agent.tracker.guard import Admitted, admit
 from harness.git import Git, Person, init_bare
 from harness.objects import EXECUTABLE, FILE, GITLINK, SYMLINK, TREE, Entry, Tree, format_tree
-
 from tests.support.histories import read_files, walk, write_files
 
 Files = dict[str, str | bytes]

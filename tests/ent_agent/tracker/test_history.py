@@ -6,10 +6,10 @@ import random
 from pathlib import Path
 
 import pytest
+
 from ent_agent.tracker.format import Instant
 from ent_agent.tracker.history import Origin, origins
 from harness.git import Git
-
 from tests.support.trackers import Repository
 
 FOLDERS = [b"a", b"b", b"a/comments/k", b"b/comments/k", b"with space", b"*"]

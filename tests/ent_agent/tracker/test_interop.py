@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import random
 import re
+import resource
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support import big_tracker
 from tests.support.trackers import (
     BRANCH,
     REAL,
@@ -237,3 +240,35 @@ def test_a_change_of_ours_survives_an_ent_that_sits_in_its_editor(
     assert ran.exit_code == 0, ran
     files = repository.files()
     assert files[f"{A}/state"] == "blocked" and files[f"{A}/description"] == "edited\n"
+
+
+def seconds_of(run: Callable[[], Ran]) -> float:
+    """Processor seconds of a command and all that it starts: unlike the clock, they do not count who else is at work."""
+    best = float("inf")
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert run().exit_code == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best
+
+
+@pytest.mark.timeout(300)
+def test_among_ten_thousand_issues_we_take_a_twentieth_of_the_time(place: Path) -> None:
+    repository = Repository(big_tracker.make(place / "big"))
+    cache = repository.git_dir / "ent-agent/tracker.cache"
+    issue_id = big_tracker.issue_id(5)
+
+    def cold() -> Ran:
+        cache.unlink(missing_ok=True)
+        return repository.ent("list", "assignee=hermes")
+
+    assert cold().out == repository.real("list", "assignee=hermes").out
+    reading = seconds_of(lambda: repository.real("list", "assignee=hermes"))
+    writing = seconds_of(lambda: repository.real("comment", issue_id, "x"))
+    assert seconds_of(cold) <= reading / 20
+    assert seconds_of(lambda: repository.ent("list", "assignee=hermes")) <= reading / 35
+    assert seconds_of(lambda: repository.ent("comment", issue_id, "x")) <= writing / 20
+    assert seconds_of(lambda: repository.ent("state", issue_id, "blocked")) <= writing / 20
+    measured = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss  # of the largest, a real ent
+    assert measured < 100 * 1024

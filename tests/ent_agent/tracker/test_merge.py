@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from ent_agent.tracker import merge_clock
 from ent_agent.tracker.merge import merge, merged_tree
 from harness.errors import BadData
 from harness.git import Git
 from harness.objects import FILE, TREE, Entry
-
 from tests.support.histories import BEGINNING, GitHistory, read_files, write_files
 
 Files = dict[str, str | bytes]

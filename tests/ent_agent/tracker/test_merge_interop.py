@@ -12,12 +12,12 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from ent_agent.sample import ALICE, CODE, DATA, commit_files, issue_files, make
 from ent_agent.tracker.model import Issue
 from ent_agent.tracker.reader import Tracker
 from ent_agent.tracker.sync import bring_level
 from harness.git import Git, environment, init_bare
-
 from tests.ent_agent.tracker.test_merge_properties import WELL_FORMED, story
 from tests.support.histories import GitHistory
 from tests.support.replicas import Replicas

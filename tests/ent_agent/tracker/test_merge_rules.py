@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+
 from ent_agent.tracker.merge_cells import MAX_DEPTH
 from ent_agent.tracker.merge_clock import Given
 from ent_agent.tracker.merge_issues import merge_trees
 from harness.objects import EXECUTABLE, FILE, GITLINK, TREE, Entry
-
 from tests.support.histories import MemoryObjects, at, read_files, write_files
 
 Files = dict[str, str | bytes]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from ent_agent.tracker.cache import Row
 from ent_agent.tracker.format import Instant
 from ent_agent.tracker.model import Comment, NotFound
@@ -12,9 +15,6 @@ from ent_agent.tracker.reader import Tracker, open_tracker
 from harness.cat_file import CatFile
 from harness.errors import BadData
 from harness.git import Git
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
 from tests.support.trackers import BRANCH, A, B, C, Content, D, Repository, issue, tree
 
 REF = f"refs/heads/{BRANCH}"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from ent_agent.sample import ALICE, CODE, DATA, commit_files, make
 from ent_agent.tracker import sync
 from ent_agent.tracker.sync import Unreachable, bring_level, synchronize

@@ -1,0 +1,1 @@
+"""One host at a time: a ref of origin per issue, held while a run is on."""

@@ -1,0 +1,1 @@
+"""After a run: all of it saved, judged, published and handed back."""

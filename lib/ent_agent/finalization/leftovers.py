@@ -1,0 +1,183 @@
+"""What a run left in its worktree without committing it, as a tree.
+
+git runs with control.git as its git dir and an index of its own: nothing that an agent
+planted (filters, hooks, settings, a repository inside) runs that way. `.gitignore` counts.
+What must not be published stays where it is, and is told by file and rule.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ent_agent.running.runs import Withheld
+from ent_agent.worktrees import lfs
+from harness.git import Git, GitFailed
+from harness.process import Finished
+from harness.redaction import Redactor
+
+LARGE = "over limits.max_file_bytes"
+NESTED = "nested repository"
+SUBMODULE = "submodule change"
+SPECIAL = "special file"
+UNREADABLE = "unreadable file"
+REFUSED = "refused by git"
+
+STAYS = frozenset((NESTED, SUBMODULE, SPECIAL, UNREADABLE, REFUSED))
+"""What cannot be committed even where a person lets it pass: then it stays where it is, and that is fine."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What decides whether a file may be committed or pushed. `allowed`: paths that a person let pass."""
+
+    max_file_bytes: int
+    redactor: Redactor
+    allowed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class LeftOvers:
+    """`tree`: the worktree's content but for what is withheld; `paths`: what of it HEAD does not have."""
+
+    tree: str
+    paths: tuple[str, ...]
+    withheld: tuple[Withheld, ...]
+
+
+def gather(git: Git, worktree: Path, head: str, index: Path, rules: Rules) -> LeftOvers:
+    """The content of a worktree whose files stem from the commit `head`.
+
+    `index` is a file of ours; afterwards it is what the worktree's own index would be.
+    A folder that is not there, or has nothing in it at all, left nothing.
+    """
+    index.unlink(missing_ok=True)
+    files = _Files(git, worktree, index)
+    files.git_run("read-tree", head)
+    if worktree.is_symlink() or not worktree.is_dir() or not any(worktree.iterdir()):
+        return LeftOvers(git.objects.tree_of(head), (), ())
+    files.git_run("update-index", "-q", "--refresh", check=False)
+    taken: list[bytes] = []
+    withheld: list[Withheld] = []
+    for path, rule in sorted(files.differing(rules)):
+        if rule and shown(path) not in rules.allowed:
+            withheld.append(Withheld(path=shown(path), rule=rule))
+        elif rule not in STAYS:
+            taken.append(path)
+    withheld += (Withheld(path=shown(path), rule=REFUSED) for path in files.add(taken))
+    tree = files.git_run("write-tree").text.strip()
+    return LeftOvers(tree, tuple(shown(path) for path in taken), tuple(withheld))
+
+
+def shown(path: bytes) -> str:
+    """A path for people and for `--allow`."""
+    return path.decode("utf-8", "backslashreplace").rstrip("/")
+
+
+@dataclass(frozen=True)
+class _Files:
+    """A worktree, seen through an index of ours."""
+
+    git: Git
+    worktree: Path
+    index: Path
+
+    def git_run(self, *args: str | Path, stdin: bytes = b"", check: bool = True) -> Finished:
+        return self.git.run(
+            f"--work-tree={self.worktree}",
+            *args,
+            stdin=stdin,
+            check=check,
+            cwd=self.worktree if self.worktree.is_dir() else None,
+            env={"GIT_INDEX_FILE": str(self.index)},
+        )
+
+    def differing(self, rules: Rules) -> Iterator[tuple[bytes, str]]:
+        """Paths that are not as the index has them, each with the rule against it ("": none)."""
+        listed = self.git_run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all")
+        fields = listed.stdout.split(b"\0")
+        changed = [
+            (path, *about.split(b" ")[1:3]) for about, path in zip(fields[::2], fields[1::2], strict=False)
+        ]
+        pointers = self._pointers(oid.decode() for _, _, oid in changed)
+        for path, mode, oid in changed:
+            pointer = pointers.get(oid.decode())
+            if mode == b"160000":
+                yield path, NESTED
+            elif pointer is None or mode == b"000000":
+                yield path, self._rule_against(path, rules)
+            elif not lfs.is_content_of(self.worktree / os.fsdecode(path), pointer):
+                yield path, self._rule_against(path, rules) or lfs.NOT_UPLOADED
+        others = self.git_run("ls-files", "-z", "--others", "--exclude-standard").stdout
+        for path in filter(None, others.split(b"\0")):
+            yield path, NESTED if path.endswith(b"/") else self._rule_against(path, rules)
+        yield from ((path, SUBMODULE) for path in self._changed_submodules())
+
+    def add(self, paths: list[bytes]) -> list[bytes]:
+        """Have the index take paths as they are now; returns those that git refuses."""
+        words = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+        if self.git_run(*words, stdin=b"".join(path + b"\0" for path in paths), check=False).ok:
+            return []
+        refused = [path for path in paths if not self.git_run(*words, stdin=path + b"\0", check=False).ok]
+        if len(refused) == len(paths):
+            raise GitFailed(self.git_run(*words, stdin=paths[0] + b"\0", check=False))
+        return refused
+
+    def _pointers(self, oids: Iterable[str]) -> dict[str, bytes]:
+        """Those of these blobs that are pointers of LFS."""
+        listed = "".join(f"{oid}\n" for oid in oids).encode()
+        sized = self.git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=listed).text
+        lines = (line.split() for line in sized.splitlines())
+        small = [oid for oid, size in lines if size.isdigit() and int(size) < lfs.POINTER_BYTES]
+        read = zip(small, self.git.objects.read_many(small), strict=True)
+        return {oid: data for oid, data in read if lfs.is_pointer(data)}
+
+    def _rule_against(self, path: bytes, rules: Rules) -> str:
+        full = self.worktree / os.fsdecode(path)
+        try:
+            about = full.lstat()
+        except OSError:
+            return ""  # deleted
+        if stat.S_ISLNK(about.st_mode) or stat.S_ISDIR(about.st_mode):
+            return ""
+        if not stat.S_ISREG(about.st_mode):
+            return SPECIAL
+        if about.st_size > rules.max_file_bytes:
+            return LARGE
+        try:
+            with full.open("rb") as file:
+                found = rules.redactor.scan(file.read(rules.max_file_bytes + 1))
+        except OSError:
+            return UNREADABLE
+        return found[0].rule if found else ""
+
+    def _changed_submodules(self) -> Iterator[bytes]:
+        """Submodules whose checked-out commit is another; told from files, since git would run theirs."""
+        for line in self.git_run("ls-files", "-z", "--stage").stdout.split(b"\0"):
+            if line.startswith(b"160000 "):
+                about, path = line.split(b"\t", 1)
+                commit = _checked_out(self.worktree / os.fsdecode(path))
+                if commit and commit.encode() != about.split(b" ")[1]:
+                    yield path
+
+
+def _checked_out(submodule: Path) -> str:
+    """The commit that a repository's HEAD is at, read from its files; "" where they do not tell."""
+    git_dir = submodule / ".git"
+    if git_dir.is_file():
+        git_dir = submodule / _line(git_dir).removeprefix("gitdir: ")
+    head = _line(git_dir / "HEAD")
+    if head.startswith("ref: "):
+        head = _line(git_dir / head.removeprefix("ref: "))
+    return head if re.fullmatch(r"[0-9a-f]{40,64}", head) else ""
+
+
+def _line(path: Path) -> str:
+    try:
+        return path.read_bytes()[:4096].decode("utf-8", "replace").split("\n", 1)[0]
+    except OSError:
+        return ""

@@ -1,0 +1,65 @@
+"""What is about to be pushed, looked through before it is: every file and message that origin does not have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ent_agent.finalization.leftovers import LARGE, NESTED, Rules, shown
+from ent_agent.repositories.published import PUBLISHED
+from ent_agent.running.runs import Withheld
+from ent_agent.worktrees import lfs
+from harness.git import Git
+
+
+def look_through(git: Git, tip: str, branch: str, rules: Rules) -> list[Withheld]:
+    """What in the commits up to `tip` must not be pushed, each file once."""
+    found: dict[str, str] = {}
+    for path, rule in _objections(git, tip, branch, rules):
+        if path not in rules.allowed:
+            found.setdefault(path, rule)
+    return [Withheld(path=path, rule=rule) for path, rule in found.items()]
+
+
+def commits(git: Git, tip: str, branch: str) -> list[str]:
+    """The commits that origin has not had, oldest first."""
+    return git.lines("rev-list", "--reverse", "--topo-order", tip, "--not", *_had(branch))
+
+
+def _had(branch: str) -> tuple[str, ...]:
+    return ("--remotes=origin", f"--glob={PUBLISHED}{branch}/*")
+
+
+def _objections(git: Git, tip: str, branch: str, rules: Rules) -> Iterator[tuple[str, str]]:
+    listed = git.run("rev-list", "--objects", tip, "--not", *_had(branch)).stdout
+    form = "--batch-check=%(objectname) %(objecttype) %(objectsize) %(rest)"
+    sized = git.run("cat-file", form, stdin=listed).stdout
+    readable: list[tuple[str, str]] = []
+    for line in sized.splitlines():
+        oid, kind, size, path = line.split(b" ", 3)
+        if kind == b"blob" and int(size) > rules.max_file_bytes:
+            yield shown(path), LARGE
+        elif kind in (b"blob", b"commit"):
+            where = shown(path) if kind == b"blob" else f"commit {oid[:12].decode()}"
+            readable.append((oid.decode(), where))
+    for (_, where), data in zip(readable, git.objects.read_many(oid for oid, _ in readable), strict=True):
+        if lfs.is_pointer(data):
+            yield where, lfs.NOT_UPLOADED
+        for finding in rules.redactor.scan(data)[:1]:
+            yield where, finding.rule
+    yield from ((path, NESTED) for path in _embedded(git, tip, branch))
+
+
+def _embedded(git: Git, tip: str, branch: str) -> Iterator[str]:
+    """Repositories that were added like files: links that .gitmodules does not name."""
+    new = commits(git, tip, branch)
+    if not new:
+        return
+    told = git.run("cat-file", "blob", f"{tip}:.gitmodules", check=False).text
+    modules = set(re.findall(r"^\s*path\s*=\s*(.*?)\s*$", told, re.MULTILINE))
+    words = ("diff-tree", "-r", "-m", "-z", "--root", "--raw", "--no-renames", "--no-commit-id", "--stdin")
+    fields = git.run(*words, stdin="".join(f"{commit}\n" for commit in new).encode()).stdout.split(b"\0")
+    for about, path in zip(fields[::2], fields[1::2], strict=False):
+        old, mode = about.lstrip(b":").split(b" ")[:2]
+        if mode == b"160000" and old != mode and shown(path) not in modules:
+            yield shown(path)

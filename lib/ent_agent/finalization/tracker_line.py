@@ -1,0 +1,130 @@
+"""A run's private line of the data branch: what its agent did to the tracker, as far as it may be published.
+
+The agent writes to a ref of its own in work.git. What it may do of that is brought home,
+with secrets taken out, onto `refs/ent-agent/runs/<run id>` in control.git. The line leaves
+state and assignee of the run's own issue as they were at the start: those are what the
+agent wishes for, and the hand-back's to write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ent_agent.config import Config
+from ent_agent.finalization import secrecy
+from ent_agent.repositories import repositories
+from ent_agent.running import runs
+from ent_agent.running.runs import Run
+from ent_agent.tracker import guard
+from ent_agent.tracker.guard import Dropped
+from ent_agent.tracker.model import Comment, Issue, State
+from ent_agent.tracker.reader import Tracker
+from harness.git import Git
+from harness.objects import TREE, Entry
+
+
+@dataclass(frozen=True)
+class TrackerLine:
+    """`commit`: the line's end. The rest: what the agent made of its own issue."""
+
+    commit: str
+    state: State
+    assignee: str | None
+    changed_assignee: bool
+    comments: tuple[Comment, ...]
+    """Its new comments on the issue, oldest first."""
+    dropped: tuple[Dropped, ...]
+    agent_tip: str
+    """The agent's own last commit, of which not everything may be taken."""
+
+
+def advance(config: Config, git: Git, run: Run) -> TrackerLine:
+    """Bring home what the agent has written up to now. Repeatable.
+
+    Raises:
+        GitFailed: git refuses the agent's objects.
+    """
+    start = run.tracker_start
+    tip = _brought_home(config, git, run)
+    admitted = guard.admit(git, start, tip, run.issue, config.is_agent)
+    clean = _redacted(config, git, start, admitted.commit)
+    before, after = _issue(git, start, run.issue), _issue(git, clean, run.issue)
+    known = {comment.id for comment in before.comments}
+    return TrackerLine(
+        commit=_extended(config, git, run, clean),
+        state=after.state,
+        assignee=after.assignee,
+        changed_assignee=after.assignee != before.assignee,
+        comments=tuple(comment for comment in after.comments if comment.id not in known),
+        dropped=admitted.dropped,
+        agent_tip=tip,
+    )
+
+
+def _brought_home(config: Config, git: Git, run: Run) -> str:
+    """The agent's last commit; where it deleted its line, nothing was written."""
+    if repositories.work(config).resolve(run.line_ref) is None:
+        return run.tracker_start
+    agents = run.agents_ref("tracker")
+    with repositories.locked(config):
+        repositories.bring_home(config, f"+{run.line_ref}:{agents}")
+    return git.resolve(agents) or run.tracker_start
+
+
+def _issue(git: Git, commit: str, issue_id: str) -> Issue:
+    return Tracker(git, commit).issue(issue_id)
+
+
+def _extended(config: Config, git: Git, run: Run, clean: str) -> str:
+    """The line with one more commit where there is something new: what was published stays below it."""
+    objects = git.objects
+    root = objects.tree(objects.tree_of(clean))
+    name = run.issue.encode("utf-8", "surrogateescape")
+    issue, was = objects.tree(root[name].oid), _folder(git, run.tracker_start, name)
+    for field in (b"state", b"assignee"):
+        issue.pop(field, None)
+        if field in was:
+            issue[field] = was[field]
+    root[name] = Entry(TREE, objects.write_tree(issue))
+    tree = objects.write_tree(root)
+    end = run.tracker_line or run.tracker_start
+    if tree == objects.tree_of(end):
+        return end
+    message = f"take over what {config.agent_name} did on issue {run.issue}"
+    end = objects.write_commit(tree, [end], message, sign=config.sign_commits)
+    with repositories.locked(config):
+        git.update_ref(run.line_ref, end)
+    runs.update(config, run, tracker_line=end)
+    return end
+
+
+def _folder(git: Git, commit: str, name: bytes) -> dict[bytes, Entry]:
+    root = git.objects.tree(git.objects.tree_of(commit))
+    return git.objects.tree(root[name].oid)
+
+
+def _redacted(config: Config, git: Git, start: str, admitted: str) -> str:
+    """`admitted` without secrets in what is new; the same commit when there were none."""
+    if admitted == start:
+        return admitted
+    redactor = secrecy.redactor(config)
+    listed = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--diff-filter=AM", start, admitted)
+    fields = listed.stdout.split(b"\0")
+    root = git.objects.tree_of(admitted)
+    changed = False
+    for about, path in zip(fields[::2], fields[1::2], strict=False):
+        data = git.objects.read(about.split(b" ")[3].decode())
+        text = data.decode("utf-8", "surrogateescape")
+        if (plain := redactor.redact(text)) != text:
+            blob = git.objects.write("blob", plain.encode("utf-8", "surrogateescape"))
+            root = _with_blob(git, root, path.split(b"/"), blob)
+            changed = True
+    return git.objects.write_commit(root, [start], "take secrets out") if changed else admitted
+
+
+def _with_blob(git: Git, tree: str, path: list[bytes], blob: str) -> str:
+    entries = git.objects.tree(tree)
+    first, *rest = path
+    mode, oid = entries[first]
+    entries[first] = Entry(mode, _with_blob(git, oid, rest, blob) if rest else blob)
+    return git.objects.write_tree(entries)

@@ -1,0 +1,1 @@
+"""What finished issues and old runs left, and the repositories kept quick."""

@@ -1,0 +1,1 @@
+"""The two repositories of an agent, its key, and all talk with origin."""

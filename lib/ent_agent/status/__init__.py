@@ -1,0 +1,1 @@
+"""Where everything stands, for people and programs."""
