@@ -24,9 +24,15 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
+@pytest.fixture(scope="session")
+def made_repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """What `repository` is a copy of."""
+    return Repository.make(tmp_path_factory.mktemp("repository") / "repo")
+
+
 @pytest.fixture
-def repository(place: Path) -> Repository:
-    return Repository.make(place / "repo sitory")
+def repository(place: Path, made_repository: Repository) -> Repository:
+    return made_repository.copy(place / "repo sitory")
 
 
 @pytest.fixture
