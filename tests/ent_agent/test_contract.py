@@ -82,9 +82,7 @@ def test_every_failure_has_one_of_these_exit_codes() -> None:
 
 
 def test_every_event_of_the_loop_is_documented() -> None:
-    code = "".join(
-        (ROOT / "lib/ent_agent" / name).read_text("utf-8") for name in ("loop.py", "lookout.py", "telling.py")
-    )
+    code = "".join(path.read_text("utf-8") for path in (ROOT / "lib/ent_agent/loop").glob("*.py"))
     events = set(re.findall(r"\.say\(\s*\"(\w+)\"", code))
     assert len(events) > 8
     assert events == first_column(part("Progress of the loop"))
