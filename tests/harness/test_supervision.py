@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -39,7 +40,11 @@ def marker_of(place: Path) -> str:
 
 
 def left_running(place: Path) -> list[str]:
-    return [" ".join(process.cmdline()) for process in sweeping.marked(marker_of(place))]
+    found = []
+    for process in sweeping.marked(marker_of(place)):
+        with contextlib.suppress(psutil.NoSuchProcess):  # ended just now
+            found.append(" ".join(process.cmdline()))
+    return found
 
 
 def eventually(fact: Callable[[], object], seconds: float = 15.0) -> bool:
