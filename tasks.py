@@ -65,7 +65,7 @@ def init(
         setting_up.check_place(Path(config), force=force)
         written = setting_up.write(Path(config), setting_up.complete(given, ask), force=force)
         print(f"wrote {written.path}\n")
-        print(setting_up.introduce(written, f"{Path(sys.prefix) / 'bin/invoke'} -r {ROOT}"), end="")
+        print(setting_up.introduce(written, ROOT), end="")
 
 
 @task(help={"folder": "where to make it, else ./demo below the checkout"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable
@@ -14,6 +15,8 @@ import msgspec
 from ent_agent import config as configuration
 from ent_agent.config import Config
 from ent_agent.repositories import identity
+from ent_agent.repositories.repositories import shown_url
+from ent_agent.running import workplace
 from harness import atomic
 from harness.errors import BadConfig, Usage
 
@@ -76,7 +79,7 @@ def write(path: Path, answers: Answers, *, force: bool = False) -> Config:
 
     Raises:
         Usage: there is a file already.
-        BadConfig: an answer cannot work; nothing is written.
+        BadConfig: an answer cannot work, or there is no such adapter; nothing is written.
     """
     check_place(path, force=force)
     data = text(answers).encode()
@@ -85,7 +88,7 @@ def write(path: Path, answers: Answers, *, force: bool = False) -> Config:
         trial.write(data)
         trial.flush()
         try:
-            configuration.load(trial.name)
+            workplace.load_adapter(configuration.load(trial.name))
         except BadConfig as error:
             raise BadConfig(error.message.replace(trial.name, str(path)), hint=error.hint) from error
     atomic.write_bytes(path, data, mode=0o600)
@@ -101,18 +104,39 @@ def text(answers: Answers) -> str:
     return "\n".join(lines) + "\n\n# config.toml.example has every other key.\n"
 
 
-def introduce(config: Config, run: str) -> str:
-    """Makes the key where there is none; returns what is to be done next. `run`: how tasks are called."""
+def introduce(config: Config, root: Path) -> str:
+    """Makes the key where there is none; returns what is to be done next. `root`: the checkout.
+
+    The commands are as they can be pasted into a shell that stands in the current folder.
+    """
     section = identity.ensure(config)
     say = "" if section.created else f"The public key of {config.agent_name} is\n\n{section.public_key}\n\n"
-    return (
-        f"{say}Next:\n"
-        f"  1. give that key write access to {config.repo_url}\n"
-        f"  2. assign an issue to {config.agent_name}: ent assign ISSUE {json.dumps(config.agent_name)}\n"
-        f"  3. {run} loop --dry-run     shows what would be done\n"
-        f"     {run} loop               does it\n"
-        f"     {run} cron               prints a crontab line and a systemd unit\n"
-    )
+    here = Path.cwd()
+    config_words = [] if config.path == here / "config.toml" else ["--config", str(config.path)]
+
+    def called(program: Path, *words: str) -> str:
+        near = program.relative_to(here) if program.is_relative_to(here) else program
+        return shlex.join([str(near), *words])
+
+    def task(name: str, *words: str) -> str:
+        root_words = [] if here == root else ["-r", str(root)]
+        return called(Path(sys.prefix) / "bin/invoke", *root_words, name, *words, *config_words)
+
+    steps = {
+        f"give that key write access to {shown_url(config)}, where it is reached by ssh": "",
+        f"assign an issue to {config.agent_name}, in a clone of the repository": (
+            f"{called(root / 'bin/ent-agent-ent', 'assign')} ISSUE {shlex.quote(config.agent_name)}"
+        ),
+        "see what would keep it from working": called(root / "bin/ent-agent-doctor", *config_words),
+        "see what it would do": task("loop", "--dry-run"),
+        "let it work": task("loop"),
+        "let it work from cron or systemd: print the lines for it": task("cron"),
+    }
+    lines = [
+        f"  {number}. {what}\n" + (f"     {command}\n" if command else "")
+        for number, (what, command) in enumerate(steps.items(), 1)
+    ]
+    return f"{say}Next:\n{''.join(lines)}"
 
 
 def on_terminal(question: str, default: str) -> str:

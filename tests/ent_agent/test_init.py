@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +81,33 @@ def test_what_cannot_work_is_not_written(place: Path) -> None:
         setting_up.write(place / "config.toml", wrong)
     assert str(place / "config.toml") in caught.value.message
     assert list(place.iterdir()) == []
+
+
+def test_an_agent_that_there_is_no_adapter_for_is_refused_with_those_there_are(place: Path) -> None:
+    ran = init("--repo-url=x", "--agent-name=R", "--agent-email=r@example.org", "--agent-type=hermess")
+    assert ran.returncode == 78
+    assert "no adapter 'hermess'" in ran.stderr and "codex" in ran.stderr
+    assert list(place.iterdir()) == []
+
+
+def test_what_is_shown_can_be_pasted_into_a_shell(place: Path) -> None:
+    """With a name that shells and JSON would change, and a file that is not found by itself."""
+    ran = init(
+        "--repo-url=x",
+        "--agent-name=Zoë $HOME",
+        "--agent-type=demo",
+        "--agent-email=r@example.org",
+        "--config=other.toml",
+        "--ssh-key-dir=key",
+    )
+    assert ran.returncode == 0, ran.stderr
+    commands = [shlex.split(line) for line in ran.stdout.splitlines() if line.startswith("     ")]
+    assert [Path(words[0]).name for words in commands][:2] == ["ent-agent-ent", "ent-agent-doctor"]
+    assert commands[0][1:] == ["assign", "ISSUE", "Zoë $HOME"]
+    for words in commands:
+        assert Path(words[0]).is_file()
+    for words in commands[1:]:
+        assert words[-2:] == ["--config", str(place / "other.toml")]
 
 
 def test_odd_characters_survive(place: Path) -> None:
