@@ -84,6 +84,12 @@ def test_cron_prints_a_line_and_the_units(config_file: Path) -> None:
     assert str(config_file) in ran.stdout and "OnUnitInactiveSec=7min" in ran.stdout
 
 
+@pytest.mark.parametrize("minutes", ["0", "60", "-5"])
+def test_cron_refuses_minutes_that_an_hour_has_not(config_file: Path, minutes: str) -> None:
+    ran = invoke("cron", f"--minutes={minutes}")
+    assert (ran.returncode, ran.stdout) == (64, "")
+
+
 def test_the_crontab_line_works_with_no_other_environment(config_file: Path, clean_environment: Path) -> None:
     """As cron runs it: sh, no PATH to speak of, another folder; the log gets the loop's JSON lines."""
     line = next(line for line in invoke("cron").stdout.splitlines() if " PATH=" in line)

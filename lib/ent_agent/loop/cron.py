@@ -15,7 +15,7 @@ from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.running import workplace
 from harness import invocation
-from harness.errors import Missing
+from harness.errors import Missing, Usage
 
 NEEDED = ("git", "ssh")
 
@@ -83,7 +83,14 @@ WantedBy=timers.target
 
 
 def described(config: Config, root: Path, minutes: int) -> str:
-    """All of it as a text to read and to copy from."""
+    """All of it as a text to read and to copy from.
+
+    Raises:
+        Usage: cron cannot count so many minutes.
+        Missing, BadConfig: as `search_path`.
+    """
+    if not 1 <= minutes <= 59:
+        raise Usage("--minutes must be from 1 to 59", hint="cron counts minutes within the hour")
     path = search_path(config, os.environ.get("PATH", os.defpath))
     state.of(config).root.mkdir(parents=True, exist_ok=True)
     parts = [
