@@ -129,6 +129,16 @@ def test_output_that_an_agent_repeats_does_not_grow_with_its_square() -> None:
     assert "characters" in talk.of("tool_call_update")[-1]["output"]
 
 
+def test_a_text_of_megabytes_is_shown_in_lines_and_its_end_is_the_message() -> None:
+    began = time.monotonic()
+    talk = Talk("shouts")
+    assert len(talk.text) == 21_000_000
+    assert max(len(line) for line in talk.printed.splitlines()[:-1]) < 5_000
+    assert len(talk.result.message) < 60_001
+    assert talk.result.message.endswith("Done!")
+    assert time.monotonic() - began < 20
+
+
 def test_one_tool_call_more_than_the_limit_cancels_the_turn() -> None:
     talk = Talk("loops", max_turns=3)
     assert talk.result.stop_reason == "max_turn_requests"

@@ -117,10 +117,14 @@ class Conversation:
         if status == tool.status and now - tool.shown_at < _REPEAT_SECONDS:
             return
         tool.status, tool.shown_at = status, now
-        about = {key: update[key] for key in ("title", "kind", "rawInput") if update.get(key)}
-        if output := _output(update):
-            about["output"] = output
-        self._progress.say(kind, id=name, status=status, **about)
+        about = {
+            "title": update.get("title"),
+            "kind": update.get("kind"),
+            "input": update.get("rawInput"),
+            "output": _output(update),
+        }
+        told = {key: value for key, value in about.items() if value}
+        self._progress.say(kind, id=name, status=status, **told)
 
     def _tool(self, name: str) -> _Tool:
         """The tool call, counted as a turn when it is new: some agents name it first when they ask."""

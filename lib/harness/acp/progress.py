@@ -35,9 +35,10 @@ class Progress:
             self.flush()
         self._kind = kind
         self._text += text
-        while len(self._text) > TEXT_LIMIT:
-            self._write({"type": kind, "text": clean(self._text[:TEXT_LIMIT])})
-            self._text = self._text[TEXT_LIMIT:]
+        full = len(self._text) - len(self._text) % TEXT_LIMIT
+        for start in range(0, full, TEXT_LIMIT):
+            self._write({"type": kind, "text": clean(self._text[start : start + TEXT_LIMIT])})
+        self._text = self._text[full:]
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
 

@@ -114,6 +114,11 @@ class Agent:
         self.tool_update("t1", "completed", "x" * 1_000_000)
         return end_turn()
 
+    def shouts(self) -> Message:
+        """A single piece of text of 20 MB."""
+        self.say("Done! " * 3_500_000)
+        return end_turn()
+
     def loops(self) -> Message:
         """One tool call after the other, for as long as it is let."""
         for number in itertools.count(1):
