@@ -95,7 +95,8 @@ class Heartbeat:
         except (GitFailed, BadData) as failure:  # what an agent wrote must not end its claim
             say(f"issue {self._run.issue}: what the agent wrote to the tracker: {failure.message}")
             line = self._run.tracker_line or self._run.tracker_start
-        merged = merge(self._git, line, tip, message=f"merge what was done on issue {self._run.issue}")
+        message = f"merge what was done on issue {self._run.issue}"
+        merged = merge(self._git, line, tip, message=message, sign=self.config.sign_commits)
         if merged != tip:
             before, after = (
                 standing.issue_tree(self._git, commit, self._run.issue) for commit in (tip, merged)

@@ -167,15 +167,17 @@ def _fetched(config: Config, git: Git, run: Run, what: str, name: str) -> str | 
     if git.run("cat-file", "-e", f"{commit}^{{commit}}", check=False).ok:
         return commit
     with repositories.locked(config):
-        work.update_ref(run.agents_ref(what), commit)  # stays: what git refuses is kept where it is
+        work.update_ref(run.agents_ref(what), commit)
         try:
             repositories.bring_home(config, f"+{run.agents_ref(what)}:{run.agents_ref(what)}")
         except GitFailed as failed:
             if "fsck" not in failed.finished.error_text:
                 raise
             say(f"{name} of issue {run.issue} is not taken: {failed.message}")
+            work.update_ref(run.kept_ref(what), commit)
             return None
-        work.update_ref(run.agents_ref(what), None)
+        finally:
+            work.update_ref(run.agents_ref(what), None)
     return commit
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from ent_agent.claims import standing
 from ent_agent.claims.claims import Claim, ClaimLost
 from ent_agent.config import Config
-from ent_agent.finalization import outgoing
+from ent_agent.finalization import homecoming, outgoing
 from ent_agent.finalization.handback import HandBack, changes
 from ent_agent.repositories import looking, repositories
 from ent_agent.repositories.pushing import Update
@@ -42,7 +42,7 @@ class Placed:
 
     tip: str | None
     kept: tuple[str, ...] = ()
-    """Commits for which a person's push to the branch left no place."""
+    """Refs of the commits for which a person's push to the branch left no place."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,11 @@ class _View:
         )
         if found.anew:  # deleted while the run was on: what is new needs a place all the same
             return Placed(work)
-        return Placed(None if found.kept else found.start, found.kept)
+        if found.kept:
+            run = self.claim.run
+            homecoming.keep(self.config, self.git, run, {"work": work})
+            return Placed(None, (run.kept_ref("work"),))
+        return Placed(found.start)
 
     @cached_property
     def hand_back(self) -> HandBack | None:
@@ -185,12 +189,12 @@ class _View:
         if not before:  # deleted by a person: a comment would bring it back
             return self.data
         attempts.note_publication(self.config, self.issue_id, before=before, after=before)
-        merged = merge(
-            self.git, self.parcel.line, self.data, message=f"merge what was done on issue {self.issue_id}"
-        )
+        message = f"merge what was done on issue {self.issue_id}"
+        sign = self.config.sign_commits
+        merged = merge(self.git, self.parcel.line, self.data, message=message, sign=sign)
         if self.hand_back:
             made = changes(self.hand_back, self._issue(merged), self.parcel.comment, self.config.person)
-            merged = writer.commit(self.git, merged, made, sign=self.config.sign_commits)
+            merged = writer.commit(self.git, merged, made, sign=sign)
         after = standing.issue_tree(self.git, merged, self.issue_id)
         attempts.note_publication(
             self.config, self.issue_id, before=before, after=after, handed_back=self.hand_back is not None

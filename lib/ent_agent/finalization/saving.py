@@ -82,6 +82,8 @@ def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Sa
             kept["left-overs"] = commit
         else:
             work = commit
+    if line and line.dropped:
+        kept["tracker"] = line.agent_tip
     _hold(config, git, run, work, kept)
     reached("left-overs-committed")
     objections = outgoing.look_through(git, work, record.worktree.branch, rules)

@@ -17,6 +17,7 @@ from ent_agent.running import runs
 from ent_agent.running.runs import Run
 from ent_agent.tracker import guard
 from ent_agent.tracker.guard import Dropped
+from ent_agent.tracker.merge import merge
 from ent_agent.tracker.model import Comment, Issue, State
 from ent_agent.tracker.reader import Tracker
 from harness.git import Git
@@ -45,13 +46,14 @@ def advance(config: Config, git: Git, run: Run) -> TrackerLine:
         GitFailed: git refuses the agent's objects.
     """
     start = run.tracker_start
-    tip = _brought_home(config, git, run)
+    written = _brought_home(config, git, run)
+    tip = written or start
     admitted = guard.admit(git, start, tip, run.issue, config.is_agent)
     clean = _redacted(config, git, start, admitted.commit)
     before, after = _issue(git, start, run.issue), _issue(git, clean, run.issue)
     known = {comment.id for comment in before.comments}
     return TrackerLine(
-        commit=_extended(config, git, run, clean),
+        commit=_extended(config, git, run, clean) if written else run.tracker_line or start,
         state=after.state,
         assignee=after.assignee,
         changed_assignee=after.assignee != before.assignee,
@@ -61,14 +63,22 @@ def advance(config: Config, git: Git, run: Run) -> TrackerLine:
     )
 
 
-def _brought_home(config: Config, git: Git, run: Run) -> str:
-    """The agent's last commit; where it deleted its line, nothing was written."""
+def _brought_home(config: Config, git: Git, run: Run) -> str | None:
+    """The agent's last commit, with what it had written at an earlier look; None: nothing is known of it.
+
+    A line that was deleted or set back takes nothing back: some of it may be public.
+    """
+    known, fresh = run.agents_ref("tracker"), run.agents_ref("tracker-now")
+    before = git.resolve(known)
     if repositories.work(config).resolve(run.line_ref) is None:
-        return run.tracker_start
-    agents = run.agents_ref("tracker")
+        return before
     with repositories.locked(config):
-        repositories.bring_home(config, f"+{run.line_ref}:{agents}")
-    return git.resolve(agents) or run.tracker_start
+        repositories.bring_home(config, f"+{run.line_ref}:{fresh}")
+        tip = git.resolve(fresh)
+        if tip and before and not git.is_ancestor(before, tip):
+            tip = merge(git, before, tip, message="merge what the agent wrote before")
+        git.update_refs([(known, tip or before), (fresh, None)])
+    return tip
 
 
 def _issue(git: Git, commit: str, issue_id: str) -> Issue:

@@ -20,7 +20,7 @@ from harness.errors import Busy
 from harness.git import Git
 
 DAY_SECONDS = 86400.0
-RUN_REFS = "refs/ent-agent/runs/"
+RUN_REFS = ("refs/ent-agent/runs/", "refs/ent-agent/agents/")
 GONE = ".gone-"
 
 
@@ -84,19 +84,21 @@ def superfluous(found: Iterable[Run], rules: Rules, now: float) -> list[Run]:
 
 
 def _refs(config: Config, finished: list[Run], dry_run: bool) -> Iterator[Removal]:
-    """The private lines: what was worth it is in the tracker since the run was finished."""
+    """The private lines: what was worth it is on origin since the run was finished, or waits for a person."""
     for git in (repositories.control(config), repositories.work(config)):
         if not git.git_dir.is_dir():
             continue
-        there = git.refs(RUN_REFS)
+        there = git.refs(*RUN_REFS)
         for run in finished:
-            if run.line_ref in there:
-                verdict: Verdict = "would_remove"
-                if not dry_run:
-                    gone = _delete(config, git, run.line_ref, there[run.line_ref])
-                    verdict = "removed" if gone else "kept"
-                reason = f"its run is finished; in {git.git_dir.name}"
-                yield Removal(kind="run_ref", name=run.line_ref, verdict=verdict, reason=reason)
+            if run.withheld:
+                continue
+            for name in (run.line_ref, *(name for name in there if name.startswith(run.agents_ref("")))):
+                if name in there:
+                    verdict: Verdict = "would_remove"
+                    if not dry_run:
+                        verdict = "removed" if _delete(config, git, name, there[name]) else "kept"
+                    reason = f"its run is finished; in {git.git_dir.name}"
+                    yield Removal(kind="run_ref", name=name, verdict=verdict, reason=reason)
 
 
 def _delete(config: Config, git: Git, ref: str, old: str) -> bool:

@@ -41,7 +41,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     tip: str = ""
     """Where the branch is on origin with this; "": not pushed."""
     kept: list[str] = []
-    """Commits for which a person's push to the branch left no place."""
+    """Refs of the commits for which a person's push to the branch left no place."""
     commits: list[str] = []
     """Those that origin did not have."""
     handed_back: bool = False

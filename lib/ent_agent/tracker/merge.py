@@ -19,7 +19,7 @@ MAX_DEPTH = 6
 MAX_BASES = 4
 
 
-def merge(git: Git, ours: str, theirs: str, *, message: str) -> str:
+def merge(git: Git, ours: str, theirs: str, *, message: str, sign: bool = False) -> str:
     """The commit that has both; no ref is moved.
 
     One of the two when it contains the other, else a merge commit (parents: ours,
@@ -35,9 +35,8 @@ def merge(git: Git, ours: str, theirs: str, *, message: str) -> str:
     if git.is_ancestor(ours, theirs):
         return theirs
     tree = merged_tree(git, ours, theirs)
-    return git.objects.write_commit(
-        tree, [ours, theirs], message, timestamp=timestamp_after(git, [ours, theirs])
-    )
+    when = timestamp_after(git, [ours, theirs])
+    return git.objects.write_commit(tree, [ours, theirs], message, timestamp=when, sign=sign)
 
 
 def merged_tree(git: Git, ours: str, theirs: str) -> str:

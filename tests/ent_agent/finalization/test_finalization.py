@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ent_agent.claims.claims import Claim
+from ent_agent.claims.heartbeat import Heartbeat
 from ent_agent.config import Config, load
 from ent_agent.finalization import finalization
 from ent_agent.records import ErrorSection, Usage
@@ -315,7 +317,8 @@ def test_where_a_persons_push_conflicts_theirs_stands_ours_is_kept_and_the_handl
     result = bench.finalize().result
     assert result and not result.pushed
     assert bench.pushed() == theirs
-    assert ours in bench.control.refs("refs/ent-agent/").values()
+    assert bench.kept()["work"] == ours
+    assert f"- `{bench.run.kept_ref('work')}`" in "".join(bench.comments())
     assert bench.on_origin()[0] == "blocked"
     assert "conflict" in "".join(bench.comments())
 
@@ -358,6 +361,25 @@ def test_new_issues_and_comments_anywhere_are_taken_the_rest_is_dropped_and_said
     assert bench.sample.read("e" * 32 + "/description") == "Found a bug"
     assert bench.on_origin(SPELLING)[0] == "blocked"
     assert any("Not taken over" in text and f"{SPELLING}/state" in text for text in bench.comments())
+    assert bench.control.text("cat-file", "blob", f"{bench.kept()['tracker']}:{SPELLING}/state") == "done"
+
+
+@pytest.mark.parametrize("how", ["deleted", "set back"])
+def test_what_was_public_of_an_agents_line_stays_when_it_is_taken_away(bench: Bench, how: str) -> None:
+    bench.start(WELSH)
+    bench.commit()
+    bench.comment("Half of it is there.")
+    beating = Heartbeat(Claim.resume(bench.config, bench.control, bench.run), bench.config)
+    assert beating.watch() is None
+    assert bench.comments() == ["Half of it is there."]
+    back = None if how == "deleted" else bench.run.tracker_start
+    repositories.work(bench.config).update_ref(bench.run.line_ref, back)
+    if how == "set back":
+        bench.comment("Done: the other half too.")
+    bench.ended()
+    bench.finalize()
+    assert "Half of it is there." in bench.comments()
+    assert ("Done: the other half too." in bench.comments()) is (how == "set back")
 
 
 def test_secrets_in_comments_are_taken_out_before_anything_is_public(bench: Bench) -> None:
@@ -615,8 +637,15 @@ def test_left_overs_and_the_hand_back_are_signed_where_wanted(bench: Bench, plac
     bench.config = load(str(place / "config.toml"))
     bench.start(WELSH)
     bench.write("left.txt")
+    bench.comment("Looked at it.")
     bench.ended(message="Done: it.")
+    bench.sample.change({f"{SPELLING}/tags/moved": b""})
     bench.finalize()
+    data = bench.sample.git
+    ours = data.lines("log", "--author=Robo", "--format=%H", "main..entomologist-data")
+    assert len(ours) > 3
+    for commit in ours:
+        assert "-----BEGIN SSH SIGNATURE-----" in data.text("cat-file", "commit", commit)
     for name in (bench.branch, "entomologist-data"):
         assert "-----BEGIN SSH SIGNATURE-----" in bench.sample.git.text(
             "cat-file", "commit", f"refs/heads/{name}"

@@ -449,7 +449,7 @@ def test_objects_that_git_refuses_are_not_taken_and_stay_in_the_agents_repositor
     result = finish(bench)
     assert result.outcome == "completed" and bench.pushed() != bad
     assert "holds what git refuses" in bench.comments()[0]
-    assert bad in repositories.work(bench.config).refs("refs/ent-agent/agents/").values()
+    assert bad in repositories.work(bench.config).refs("refs/ent-agent/kept/").values()
 
 
 # ---- the unit
