@@ -96,7 +96,7 @@ def loop(
     once: bool = False,
     forever: bool = False,
     interval: str = "",
-    jobs: int = 0,
+    jobs: str = "",
     dry_run: bool = False,
     issue: str = "",
     text: bool = False,
@@ -155,20 +155,22 @@ def resume(ctx: Context, config: str = "") -> None:
 
 
 @task(help={"minutes": "how often", "config": "config.toml"})
-def cron(ctx: Context, minutes: int = 5, config: str = "") -> None:
+def cron(ctx: Context, minutes: str = "5", config: str = "") -> None:
     """Print a crontab line, and a systemd unit with its timer."""
     from ent_agent import config as configuration
     from ent_agent.loop import cron as schedule
+    from harness.config import given_number
 
     with failures_said():
-        print(schedule.described(configuration.load(config or None), ROOT, minutes), end="")
+        every = given_number("--minutes", minutes)
+        print(schedule.described(configuration.load(config or None), ROOT, every), end="")
 
 
 @task(help={"only": 'what to run, as pytest takes it: "tests/harness -k lock"'})
 def test(ctx: Context, only: str = "tests") -> None:
     """Run all tests, pytest and bats."""
     with ctx.cd(str(ROOT)):
-        python(ctx, "-m", "pytest", "-n", "2", "-m", "not agents", *shlex.split(only))
+        python(ctx, "-m", "pytest", "-n", "2", "-m", "not agents and not stress", *shlex.split(only))
 
 
 @task(help={"folder": "where the CLIs are installed, else ./.agents below the checkout"})
@@ -180,6 +182,13 @@ def test_agents(ctx: Context, folder: str = "") -> None:
     os.environ["PATH"] = os.pathsep.join([*map(str, paths), os.environ["PATH"]])
     with ctx.cd(str(ROOT)):
         python(ctx, "-m", "pytest", "-m", "agents", "-rs", "tests")
+
+
+@task
+def stress(ctx: Context) -> None:
+    """Let five hosts of two agents work forty issues, killed at random (minutes)."""
+    with ctx.cd(str(ROOT)):
+        python(ctx, "-m", "pytest", "-m", "stress", "-rA", "tests/ent_agent/claims")
 
 
 @task

@@ -71,7 +71,14 @@ def test_a_failure_is_said_in_a_sentence_with_its_exit_code(
 
 
 @pytest.mark.parametrize(
-    "words", [["--once", "--forever"], ["--interval", "soon"], ["--jobs", "-1"], ["--interval", "-5"]]
+    "words",
+    [
+        ["--once", "--forever"],
+        ["--interval", "soon"],
+        ["--jobs", "-1"],
+        ["--jobs", "two"],
+        ["--interval", "-5"],
+    ],
 )
 def test_options_that_make_no_sense_are_usage_errors(config_file: Path, words: list[str]) -> None:
     assert invoke("loop", *words).returncode == 64
@@ -84,7 +91,7 @@ def test_cron_prints_a_line_and_the_units(config_file: Path) -> None:
     assert str(config_file) in ran.stdout and "OnUnitInactiveSec=7min" in ran.stdout
 
 
-@pytest.mark.parametrize("minutes", ["0", "60", "-5"])
+@pytest.mark.parametrize("minutes", ["0", "60", "-5", "few"])
 def test_cron_refuses_minutes_that_an_hour_has_not(config_file: Path, minutes: str) -> None:
     ran = invoke("cron", f"--minutes={minutes}")
     assert (ran.returncode, ran.stdout) == (64, "")

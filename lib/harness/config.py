@@ -41,6 +41,18 @@ def given_seconds(option: str, text: str) -> float:
     return seconds(text)
 
 
+def given_number(option: str, text: str) -> int:
+    """A whole number on a command line.
+
+    Raises:
+        Usage: it is none; names the option.
+    """
+    try:
+        return int(text)
+    except ValueError as error:
+        raise Usage(f"{option} {text!r} is no whole number") from error
+
+
 def locate(given: str | None, environ: Mapping[str, str] = os.environ) -> Path:
     """The path of config.toml: `--config`, $ENT_AGENT_CONFIG, ./config.toml, XDG's place.
 
@@ -70,7 +82,7 @@ def read(path: Path) -> dict[str, Any]:
     try:
         return tomli.loads(path.read_bytes().decode("utf-8"))
     except OSError as error:
-        raise BadConfig(f"{path}: {error.strerror}") from error
+        raise BadConfig(f"{path}: {error.strerror}", hint="see that this user may read it") from error
     except (UnicodeDecodeError, tomli.TOMLDecodeError) as error:
         raise BadConfig(f"{path}: {error}", hint="mend that line; TOML strings stand in quotes") from error
 

@@ -23,7 +23,7 @@ from ent_agent.loop.pipeline import Ran, Steps
 from ent_agent.loop.progress import Progress
 from ent_agent.records import Record
 from harness import lock
-from harness.config import given_seconds, seconds
+from harness.config import given_number, given_seconds, seconds
 from harness.errors import Busy, Failure, Usage
 
 STEP_SECONDS = 3600.0
@@ -48,7 +48,7 @@ class Options:
         once: bool = False,
         forever: bool = False,
         interval: str = "",
-        jobs: int = 0,
+        jobs: str = "",
         issue: str = "",
     ) -> Options:
         """Options as a person gives them; what is left out is config.toml's. `interval`: "300" or "5m".
@@ -58,12 +58,11 @@ class Options:
         """
         if once and forever:
             raise Usage("--once and --forever exclude each other")
-        if jobs < 0:
+        at_once = given_number("--jobs", jobs) if jobs else config.loop.jobs
+        if at_once < 1:
             raise Usage("--jobs must be 1 or more")
         pause = given_seconds("--interval", interval or config.loop.interval)
-        return cls(
-            once=once, forever=forever, interval_seconds=pause, jobs=jobs or config.loop.jobs, issue=issue
-        )
+        return cls(once=once, forever=forever, interval_seconds=pause, jobs=at_once, issue=issue)
 
 
 def run(config: Config, options: Options, progress: Progress, steps: Steps | None = None) -> int:
