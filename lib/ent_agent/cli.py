@@ -188,7 +188,8 @@ def _usage_errors_raised(parse: Any, *args: Any) -> Any:
     except SwitchError as error:
         if type(error).__name__.startswith("Show"):  # --help, --version
             raise
-        raise Usage(str(error), hint="--help shows the options, with an example") from error
+        message = str(error).split(":\n")[0].replace("<class 'int'>", "a whole number")
+        raise Usage(message, hint="--help shows the options, with an example") from error
 
 
 def has_records(descriptor: int = 0) -> bool:

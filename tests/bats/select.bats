@@ -39,6 +39,7 @@ for line in sys.stdin: record = json.loads(line); print(record["issue"]["id"][0]
   [[ "$stderr" == *'"code":"not_found"'* ]]
   run --separate-stderr bash -c "'$BIN/ent-agent-select' --limit many </dev/null"
   [ "$status" -eq 64 ]
+  [[ "$stderr" == *"expected to be a whole number, not 'many'\","* ]]
 }
 
 @test "select: no line in, no line out; no JSON is 65; wrong config.toml is 78" {

@@ -14,7 +14,7 @@ from ent_agent.records import IssueSection, Record
 from ent_agent.repositories import repositories
 from ent_agent.selection import attempts, readiness
 from ent_agent.selection.readiness import Situation, Task
-from ent_agent.tracker.model import OPEN_STATES, Issue, State, Summary
+from ent_agent.tracker.model import OPEN_STATES, SHORTEST_PREFIX, Issue, NotFound, State, Summary
 from ent_agent.tracker.reader import Tracker, open_tracker
 from ent_agent.worktrees import registrations
 from harness import lock
@@ -40,7 +40,7 @@ def select(
         if issue:
             raise BadData(f"there are no issues yet: {config.issues_branch} is not there", code="not_found")
         return
-    only = view.tracker.resolve(issue) if issue else ""
+    only = _named(view, issue) if issue else ""
     left = len(view.known) if limit is None else limit
     for task in view.tasks(only):
         why = readiness.passed_over(task, view.situation)
@@ -63,7 +63,7 @@ def pick(record: Record, config: Config, issue: str) -> Record:
     view = View.open(config)
     if view is None:
         raise BadData(f"there are no issues yet: {config.issues_branch} is not there", code="not_found")
-    found = view.tracker.issue(view.tracker.resolve(issue))
+    found = view.tracker.issue(_named(view, issue))
     if found.state not in OPEN_STATES:
         raise BadData(f"issue {found.id} is {found.state}", code="not_open")
     if not config.is_agent(found.assignee):
@@ -77,6 +77,16 @@ def pick(record: Record, config: Config, issue: str) -> Record:
     if why:
         raise Busy(f"issue {found.id} {why}")
     return view.record(record, task, "")
+
+
+def _named(view: View, issue: str) -> str:
+    try:
+        return view.tracker.resolve(issue)
+    except NotFound as error:
+        hint = "as of the last fetch; `ent-agent-sync` fetches what is new on origin"
+        if len(issue) < SHORTEST_PREFIX:
+            hint = f"give {SHORTEST_PREFIX} characters of its id or more"
+        raise NotFound(error.message, hint=hint) from error
 
 
 class View:

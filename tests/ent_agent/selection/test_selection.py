@@ -95,8 +95,12 @@ def test_an_issue_is_named_by_a_unique_prefix(config: Config, sample: Sample) ->
     assert ready(config, issue=WELSH[:6]) == [WELSH]
     assert ready(config, issue=GOODBYE[:6]) == []
     for nothing in ("feed", BY_NAME[:4] + "x"):
-        with pytest.raises(BadData, match="not found"):
+        with pytest.raises(BadData, match="not found") as caught:
             ready(config, issue=nothing)
+        assert "ent-agent-sync" in caught.value.hint
+    with pytest.raises(BadData, match="not found") as caught:
+        ready(config, issue=WELSH[:3])
+    assert "4 characters" in caught.value.hint
     sample.add(
         Issue(id=WELSH[:30] + "ff", description="Nearly the same", creation_time="2026-01-01T00:00:00Z")
     )
