@@ -477,15 +477,36 @@ def test_a_repository_of_sha256_is_written(place: Path) -> None:
     assert "error" not in repository.git("fsck", "--strict").err
 
 
-def test_where_refs_are_not_files_git_makes_the_claim(planted: Repository, git: Git, place: Path) -> None:
-    (planted.git_dir / "reftable").mkdir()  # how such a repository is told
+@pytest.fixture
+def without_ref_files(planted: Repository) -> Repository:
+    """How a repository with reftables is told; here its refs are files all the same."""
+    (planted.git_dir / "reftable").mkdir()
+    return planted
+
+
+def test_where_refs_are_not_files_git_makes_the_claim(
+    without_ref_files: Repository, git: Git, place: Path
+) -> None:
     with exclusion.alone(git, REF):
-        refused = planted.git("worktree", "add", str(place / "x"), BRANCH, check=False)
+        refused = without_ref_files.git("worktree", "add", str(place / "x"), BRANCH, check=False)
         assert refused.exit_code != 0
     write(git, SetState(A, "done"))
-    assert planted.files()[f"{A}/state"] == "done"
-    assert planted.git("worktree", "list").out.count("\n") == 1
-    write(Git(planted.git_dir, person=ADA), SetState(A, "new"))
+    assert without_ref_files.files()[f"{A}/state"] == "done"
+    assert without_ref_files.git("worktree", "list").out.count("\n") == 1
+
+
+def test_there_too_left_overs_are_cleared_and_others_waited_for(
+    without_ref_files: Repository, git: Git, place: Path
+) -> None:
+    for path in (place / exclusion.NAME, place / ".tmpAbC123"):
+        without_ref_files.git("worktree", "add", "--quiet", "--force", "--no-checkout", str(path), BRANCH)
+    subprocess.run(["rm", "-r", place / ".tmpAbC123"], check=True)
+    write(git, SetState(A, "done"))
+    assert without_ref_files.git("worktree", "list").out.count("\n") == 1
+    without_ref_files.git("worktree", "add", "--quiet", str(place / "data"), BRANCH)
+    with pytest.raises(Busy, match="already checked out"), exclusion.alone(git, REF, timeout_seconds=0.2):
+        pytest.fail("we are not alone")
+    assert (place / "data").exists()
 
 
 def test_a_failing_hook_or_ignore_rule_does_not_matter(planted: Repository, git: Git) -> None:
