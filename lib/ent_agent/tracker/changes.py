@@ -189,18 +189,6 @@ class AddDependency(Change, frozen=True):
         return f"add dep {self.dependency} to issue {self.issue}"
 
 
-class RemoveDependency(Change, frozen=True):
-    issue: str
-    dependency: str
-
-    def apply(self, draft: Draft) -> str:
-        path = (_issue(draft, self.issue), b"dependencies", self.dependency.encode())
-        if not draft.entry(*path):
-            raise NotFound("Dependency not found")
-        draft.remove(*path)
-        return f"remove dep {self.dependency} from issue {self.issue}"
-
-
 # ---- what they have in common
 
 

@@ -14,13 +14,11 @@ from ent_agent.tracker.changes import (
     Change,
     EditComment,
     NewIssue,
-    RemoveDependency,
     RemoveTag,
     SetAssignee,
     SetDescription,
     SetDoneTime,
     SetState,
-    new_id,
 )
 from ent_agent.tracker.draft import Draft
 from ent_agent.tracker.format import README
@@ -35,7 +33,6 @@ __all__ = [
     "Change",
     "EditComment",
     "NewIssue",
-    "RemoveDependency",
     "RemoveTag",
     "SetAssignee",
     "SetDescription",
@@ -43,7 +40,6 @@ __all__ = [
     "SetState",
     "commit",
     "create",
-    "new_id",
     "update",
 ]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ent_agent.tracker import exclusion, writer
+from ent_agent.tracker import exclusion
 from ent_agent.tracker.format import Instant, parse_time
 from ent_agent.tracker.model import NotFound
 from ent_agent.tracker.reader import Tracker
@@ -23,7 +23,6 @@ from ent_agent.tracker.writer import (
     Change,
     EditComment,
     NewIssue,
-    RemoveDependency,
     RemoveTag,
     SetAssignee,
     SetDescription,
@@ -73,7 +72,6 @@ CHANGES: list[tuple[Change, dict[str, str | None], str]] = [
     (AddTag(A, "a,b/c"), {"tags/a,0b,1c": ""}, f"issue {A} add tag a,b/c"),
     (RemoveTag(B, "t"), {}, f"issue {B} remove tag t"),
     (AddDependency(A, B), {f"dependencies/{B}": ""}, f"add dep {B} to issue {A}"),
-    (RemoveDependency(B, A), {}, f"remove dep {A} from issue {B}"),
 ]
 
 
@@ -116,7 +114,7 @@ def test_a_change_is_one_commit_of_its_files(
 
 
 def test_what_is_taken_away_is_gone_and_the_rest_stays(planted: Repository, git: Git) -> None:
-    write(git, SetAssignee(B, None), RemoveTag(B, "t"), RemoveDependency(B, A), EditComment(B, "k", "new"))
+    write(git, SetAssignee(B, None), RemoveTag(B, "t"), EditComment(B, "k", "new"))
     assert {
         path.removeprefix(B + "/"): text for path, text in planted.files().items() if path.startswith(B)
     } == {
@@ -126,6 +124,7 @@ def test_what_is_taken_away_is_gone_and_the_rest_stays(planted: Repository, git:
         "state": " Blocked\n",
         "tags/u": "",
         "comments/k/description": "new",
+        f"dependencies/{A}": "",
         "odd/file": "stays",
     }
 
@@ -209,7 +208,6 @@ def test_a_branch_that_is_not_there_is_begun(repository: Repository, git: Git) -
         (AddDependency("nope", A), NotFound, "issue nope not found"),
         (AddDependency(A, A), BadData, "Self-dependency not allowed"),
         (AddDependency(B, A), BadData, "Dependency already exists"),
-        (RemoveDependency(A, B), NotFound, "Dependency not found"),
         (SetDoneTime(A, parse_time("0000-01-01T00:00:00Z")), BadData, "year 0"),
         (SetDoneTime(A, Instant(253402300799)), BadData, "year 9999"),
     ],
@@ -531,7 +529,3 @@ def test_many_writes_leave_nothing_but_objects(planted: Repository, git: Git) ->
         write(git, AddTag(A, str(number)))
     assert {path.name for path in planted.git_dir.iterdir()} - names == {"ent-agent.lock", "worktrees"}
     assert list((planted.git_dir / "worktrees").iterdir()) == []
-
-
-def test_the_module_offers_what_is_needed_to_write() -> None:
-    assert all(hasattr(writer, name) for name in writer.__all__)
