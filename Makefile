@@ -6,13 +6,14 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m invoke
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo init test lint test-agents clean
+.PHONY: help setup demo init test lint bench test-agents clean
 
 help:
 	@echo 'make demo          a sample repository, worked by the loop with a small stand-in agent'
 	@echo 'make test          all tests, pytest and bats'
 	@echo 'make lint          formatting, lint and types'
 	@echo 'make test-agents   the real agent CLIs (from PyPI and npm) with a scripted model'
+	@echo 'make bench         docs/benchmarks.md, measured anew'
 	@echo 'make setup         just .venv; then: .venv/bin/invoke --list'
 
 setup: $(VENV)/dev
@@ -21,7 +22,7 @@ setup: $(VENV)/dev
 demo init: $(VENV)/run
 	@$(RUN) $@
 
-test lint test-agents: $(VENV)/dev
+test lint bench test-agents: $(VENV)/dev
 	@$(RUN) $@
 
 clean:

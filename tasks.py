@@ -184,6 +184,21 @@ def test_agents(ctx: Context, folder: str = "") -> None:
         python(ctx, "-m", "pytest", "-m", "agents", "-rs", "tests")
 
 
+@task(
+    help={
+        "large": "among 100,000 issues too: takes long",
+        "quick": "tiny sizes, once each: shows that it runs, measures nothing",
+        "to": "the page to write, else docs/benchmarks.md",
+    }
+)
+def bench(ctx: Context, large: bool = False, quick: bool = False, to: str = "") -> None:
+    """Measure against git and, where ENT_REAL names one, the real ent; write docs/benchmarks.md."""
+    from tests.bench import running
+
+    sizes = running.LARGE if large else running.QUICK if quick else running.Sizes()
+    running.run(sizes, Path(to or ROOT / "docs/benchmarks.md"))
+
+
 @task
 def stress(ctx: Context) -> None:
     """Let five hosts of two agents work forty issues, killed at random (minutes)."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness.git import Git
 
+from harness.git import Git
 from tests.support.sample import Sample, make, write_config
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,0 +1,52 @@
+"""All benchmarks in one run, in a temporary folder: `invoke bench`."""
+
+from __future__ import annotations
+
+import compileall
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench import looping, page, selecting, writing
+from tests.bench.page import Results
+from tests.bench.places import BigTracker, Work
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """`trackers`: numbers of issues; `turns`: how often each pair is run; `issues`: worked in one pass of the loop."""
+
+    trackers: tuple[int, ...] = (100, 1_000, 10_000)
+    turns: int = 5
+    issues: int = 5
+
+
+LARGE = Sizes(trackers=(100, 1_000, 10_000, 100_000))
+QUICK = Sizes(trackers=(20,), turns=1, issues=1)
+"""So that a test can see the whole of it run."""
+
+
+def run(sizes: Sizes, target: Path) -> None:
+    """Measure, and write the page. ENT_REAL names a real ent to compare with."""
+    compileall.compile_dir(ROOT / "lib", quiet=2)  # a start that compiles is not a usual one
+    real = os.environ.get("ENT_REAL", "")
+    results = Results(sizes.turns)
+    with tempfile.TemporaryDirectory(prefix="ent-agent-bench-") as name:
+        folder = Path(name)
+        for size in sizes.trackers:
+            tracker = BigTracker.make(folder / f"tracker {size}", size)
+            print(f"select among {size:,}", flush=True)
+            results.selecting += selecting.measure(tracker, real, sizes.turns)
+            print(f"comment and state among {size:,}", flush=True)
+            results.writing += writing.measure(tracker, real, sizes.turns)
+        print("nothing to do", flush=True)
+        results.idle += looping.idle(Work.make(folder / "idle", 0), sizes.turns)
+        for issues in sorted({1, sizes.issues}):
+            print(f"{issues} to work", flush=True)
+            results.looping.append(looping.per_issue(folder, issues, sizes.turns))
+        results.steps = looping.steps(folder, sizes.issues)
+    target.write_text(page.text(results), encoding="utf-8")
+    print(f"wrote {target}")
