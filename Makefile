@@ -10,6 +10,7 @@ RUN := $(VENV)/bin/python -m invoke
 
 help:
 	@echo 'make demo          a sample repository, worked by the loop with a small stand-in agent'
+	@echo 'make init          config.toml for a repository of yours, by asking'
 	@echo 'make test          all tests, pytest and bats'
 	@echo 'make lint          formatting, lint and types'
 	@echo 'make test-agents   the real agent CLIs (from PyPI and npm) with a scripted model'
