@@ -122,10 +122,11 @@ def introduce(config: Config, root: Path) -> str:
         root_words = [] if here == root else ["-r", str(root)]
         return called(Path(sys.prefix) / "bin/invoke", *root_words, name, *words, *config_words)
 
+    ent = shlex.quote(str(root / "bin/ent-agent-ent"))
     steps = {
-        f"give that key write access to {shown_url(config)}, where it is reached by ssh": "",
-        f"assign an issue to {config.agent_name}, in a clone of the repository": (
-            f"{called(root / 'bin/ent-agent-ent', 'assign')} ISSUE {shlex.quote(config.agent_name)}"
+        f"give that key write access to {shown_url(config)}, if it is reached by ssh": "",
+        f"assign an issue to {config.agent_name}, and sync, in a clone of the repository": (
+            f"{ent} assign ISSUE {shlex.quote(config.agent_name)} && {ent} sync"
         ),
         "see what would keep it from working": called(root / "bin/ent-agent-doctor", *config_words),
         "see what it would do": task("loop", "--dry-run"),

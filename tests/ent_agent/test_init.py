@@ -103,7 +103,8 @@ def test_what_is_shown_can_be_pasted_into_a_shell(place: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     commands = [shlex.split(line) for line in ran.stdout.splitlines() if line.startswith("     ")]
     assert [Path(words[0]).name for words in commands][:2] == ["ent-agent-ent", "ent-agent-doctor"]
-    assert commands[0][1:] == ["assign", "ISSUE", "Zoë $HOME"]
+    assert commands[0][1:5] == ["assign", "ISSUE", "Zoë $HOME", "&&"]
+    assert Path(commands[0][0]).is_absolute()  # it is called in another folder
     for words in commands:
         assert Path(words[0]).is_file()
     for words in commands[1:]:
