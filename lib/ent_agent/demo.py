@@ -155,7 +155,8 @@ def _say_changes(before: Picture, after: Picture) -> None:
         if was is None:
             print(f"    a new issue, by {plain(issue.author)}")
         else:
-            print(f"    state     {was.state} -> {issue.state}")
+            if was.state != issue.state:
+                print(f"    state     {was.state} -> {issue.state}")
             print(f"    assignee  {plain(was.assignee or 'nobody')} -> {plain(issue.assignee or 'nobody')}")
         known = {comment.id for comment in was.comments} if was else set()
         for comment in issue.comments:
