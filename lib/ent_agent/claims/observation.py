@@ -79,12 +79,6 @@ def holder(config: Config, git: Git, issue_id: str) -> Holder | None:
     return (oid and _holder(config, git, oid, seen.claims.get(key), seen.looked)) or None
 
 
-def is_live(config: Config, git: Git, issue_id: str) -> bool:
-    """Whether the issue is in work, here or elsewhere."""
-    found = holder(config, git, issue_id)
-    return found is not None and found.live
-
-
 def _holder(config: Config, git: Git, oid: str, sighting: Sighting | None, looked: Moment | None) -> Holder:
     try:
         value = ClaimValue.parse(git.objects.read(oid))

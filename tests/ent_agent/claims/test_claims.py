@@ -64,6 +64,12 @@ def claim_refs(sample: Sample) -> dict[str, str]:
 # ---- taking
 
 
+def is_live(host: Host) -> bool:
+    """Whether the issue is in work, here or elsewhere, as the host sees it."""
+    found = observation.holder(host.config, host.git, WELSH)
+    return found is not None and found.live
+
+
 def test_a_claim_is_a_commit_of_the_empty_tree_that_says_who_has_the_issue(
     sample: Sample, here: Host
 ) -> None:
@@ -88,7 +94,7 @@ def test_a_claim_that_was_seen_is_not_tried_for(sample: Sample, here: Host, else
     here.take(WELSH)
     elsewhere.look()
     with elsewhere.acting():
-        assert observation.is_live(elsewhere.config, elsewhere.git, WELSH)
+        assert is_live(elsewhere)
         with pytest.raises(Busy, match="in work on"):
             elsewhere.take(WELSH)
 
@@ -222,7 +228,7 @@ def test_neither_a_clock_that_was_set_nor_a_suspend_ends_another_hosts_claim(
     pass_time(100_000, only=clock_that_jumps)
     elsewhere.look()
     with elsewhere.acting():
-        assert observation.is_live(elsewhere.config, elsewhere.git, WELSH)
+        assert is_live(elsewhere)
 
 
 def test_time_that_passed_before_a_reboot_or_after_the_last_fetch_does_not_count(
@@ -232,10 +238,10 @@ def test_time_that_passed_before_a_reboot_or_after_the_last_fetch_does_not_count
     elsewhere.look()
     pass_time(901)
     with elsewhere.acting():
-        assert observation.is_live(elsewhere.config, elsewhere.git, WELSH)
+        assert is_live(elsewhere)
         pass_time(901, reboot=True)
         elsewhere.look()
-        assert observation.is_live(elsewhere.config, elsewhere.git, WELSH)
+        assert is_live(elsewhere)
 
 
 def test_a_renewed_claim_is_watched_anew(here: Host, elsewhere: Host, pass_time: Callable[..., None]) -> None:
@@ -247,7 +253,7 @@ def test_a_renewed_claim_is_watched_anew(here: Host, elsewhere: Host, pass_time:
     pass_time(600)
     elsewhere.look()
     with elsewhere.acting():
-        assert observation.is_live(elsewhere.config, elsewhere.git, WELSH)
+        assert is_live(elsewhere)
 
 
 @pytest.mark.parametrize(("ttl", "stands_for"), [(1, 60), (10**9, 3600)])
@@ -261,10 +267,10 @@ def test_whatever_ttl_a_claim_says_it_is_believed_within_bounds_only(
     elsewhere.look()
     pass_time(stands_for - 1)
     elsewhere.look()
-    assert observation.is_live(elsewhere.config, elsewhere.git, WELSH)
+    assert is_live(elsewhere)
     pass_time(2)
     elsewhere.look()
-    assert not observation.is_live(elsewhere.config, elsewhere.git, WELSH)
+    assert not is_live(elsewhere)
 
 
 def test_a_dead_runs_own_claim_is_taken_up_at_once(sample: Sample, here: Host) -> None:
