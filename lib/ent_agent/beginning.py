@@ -51,12 +51,10 @@ def choose(record: Record, config: Config, needs: tuple[str, ...], issue: str) -
         return selection.pick(record, config, issue)
     from ent_agent.running import runs
 
-    begun = [run for run in runs.pending(config) if run.issue.startswith(issue)]
+    begun = runs.named(runs.pending(config), issue)
     if not begun:
         raise BadData(
             f"issue {issue} has no run that was begun here",
             hint=f"begin one with `ent-agent-worktree --issue {issue}`",
         )
-    if len({run.issue for run in begun}) > 1:
-        raise BadData(f"{issue} is the beginning of several issues: {', '.join(run.issue for run in begun)}")
     return runs.record(begun[-1])

@@ -1,10 +1,16 @@
-"""Folders that go with all that is in them, whatever an agent did to their permissions."""
+"""Folders that go with all that is in them, and what is moved out of the way, whatever an agent did to them."""
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import stat
 from pathlib import Path
+
+from harness import process
+
+REMOVAL_SECONDS = 600.0
 
 
 def remove(path: Path) -> None:
@@ -17,6 +23,21 @@ def remove(path: Path) -> None:
         except PermissionError:
             _open_up(path)
             shutil.rmtree(path)
+        except RecursionError:  # thousands of folders in folders
+            process.run(["chmod", "-R", "u+rwx", path], timeout_seconds=REMOVAL_SECONDS)
+            process.run(["rm", "-rf", path], timeout_seconds=REMOVAL_SECONDS)
+
+
+def move_aside(path: Path, quarantine: Path, stamp: str) -> Path:
+    """Move what stands at `path` to a free name in `quarantine`; nothing in it is touched."""
+    quarantine.mkdir(parents=True, exist_ok=True)
+    for number in range(1000):
+        name = f"{path.name}-{stamp}" + (f"-{number}" if number else "")
+        place = quarantine / re.sub(r"[:+]", "", name)
+        if not os.path.lexists(place):
+            path.rename(place)
+            return place
+    raise FileExistsError(f"{quarantine} has a thousand folders of {path.name}")
 
 
 def _open_up(path: Path) -> None:

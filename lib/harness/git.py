@@ -104,7 +104,8 @@ class Git:
         return self.run(*args, stdin=stdin).text.rstrip("\n")
 
     def lines(self, *args: str | os.PathLike[str]) -> list[str]:
-        return self.run(*args).text.splitlines()
+        """stdout, line by line; names in it may hold what Unicode calls a line end."""
+        return self.run(*args).text.split("\n")[:-1]
 
     @cached_property
     def environment(self) -> dict[str, str]:

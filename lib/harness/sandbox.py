@@ -34,8 +34,28 @@ CREDENTIALS = (
     ".config/glab-cli",
     ".config/hub",
     ".config/tea",
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".kube",
+    ".docker/config.json",
+    ".config/containers/auth.json",
+    ".npmrc",
+    ".pypirc",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+    ".password-store",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".bash_history",
+    ".zsh_history",
 )
-"""Below HOME: what a person pushes with."""
+"""Below HOME: what a person pushes, publishes, deploys or logs in with. `sandbox.writable` brings one back."""
 
 # As root the sandbox would keep all capabilities, and CAP_SYS_ADMIN undoes every mount.
 CAPABILITIES = (

@@ -58,7 +58,7 @@ def answers(seen: Origin) -> Iterator[Finding]:
     listing = origin.ask(
         seen.git, seen.config, "ls-remote", "--symref", "origin", *ours, timeout_seconds=ANSWER_SECONDS
     ).text
-    pairs = (line.split("\t", 1) for line in listing.splitlines() if "\trefs/heads/" in line)
+    pairs = (line.split("\t", 1) for line in listing.split("\n") if "\trefs/heads/" in line)
     seen.heads = {name.removeprefix("refs/heads/"): oid for oid, name in pairs if not oid.startswith("ref:")}
     code = [name for name in seen.heads if name not in (seen.config.issues_branch,)]
     seen.default = syncing.default_from(listing) or syncing.guess_default(code)

@@ -93,9 +93,7 @@ def withholding(config: Config, issue: str) -> Record:
     Raises:
         BadData: there is none.
     """
-    found = [run for run in runs.every(config) if run.issue.startswith(issue)]
-    if len({run.issue for run in found}) > 1:
-        raise BadData(f"{issue} is the beginning of several issues: {', '.join(run.issue for run in found)}")
+    found = runs.named(runs.every(config), issue)
     if not found or not found[-1].withheld:
         raise BadData(f"no run of issue {issue} withheld anything", hint="`ent-agent-status` shows what did")
     return runs.record(found[-1])

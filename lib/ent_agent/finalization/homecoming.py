@@ -16,6 +16,7 @@ from ent_agent.records import WorktreeSection
 from ent_agent.repositories import repositories
 from ent_agent.running.runs import Run
 from ent_agent.worktrees import registrations
+from ent_agent.worktrees.place import DAMAGED
 from ent_agent.worktrees.registrations import Registration
 from harness.diagnostics import say
 from harness.git import Git, GitFailed
@@ -171,7 +172,7 @@ def _fetched(config: Config, git: Git, run: Run, what: str, name: str) -> str | 
         try:
             repositories.bring_home(config, f"+{run.agents_ref(what)}:{run.agents_ref(what)}")
         except GitFailed as failed:
-            if "fsck" not in failed.finished.error_text:
+            if not re.search(DAMAGED, failed.finished.error_text):
                 raise
             say(f"{name} of issue {run.issue} is not taken: {failed.message}")
             work.update_ref(run.kept_ref(what), commit)

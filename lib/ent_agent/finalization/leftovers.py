@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ent_agent.running.runs import Withheld
-from ent_agent.worktrees import lfs
+from ent_agent.worktrees import lfs, obstacles
 from harness.git import Git, GitFailed
 from harness.process import Finished
 from harness.redaction import Redactor
@@ -26,6 +26,11 @@ SUBMODULE = "submodule change"
 SPECIAL = "special file"
 UNREADABLE = "unreadable file"
 REFUSED = "refused by git"
+
+_NOT_THE_FILES_FAULT = re.compile(
+    "No space left|quota exceeded|Read-only file system|Input/output error|insufficient permission"
+)
+"""What git says when it cannot write what it would take."""
 
 STAYS = frozenset((NESTED, SUBMODULE, SPECIAL, UNREADABLE, REFUSED))
 """What cannot be committed even where a person lets it pass: then it stays where it is, and that is fine."""
@@ -55,12 +60,15 @@ def gather(git: Git, worktree: Path, head: str, index: Path, rules: Rules) -> Le
     `index` is a file of ours; afterwards it is what the worktree's own index would be.
     A folder that is not there, or has nothing in it at all, left nothing.
     """
-    index.unlink(missing_ok=True)
+    lock = index.with_name(f"{index.name}.lock")
+    for ours in (index, lock):  # of a killed git
+        ours.unlink(missing_ok=True)
     files = _Files(git, worktree, index)
     files.git_run("read-tree", head)
     if worktree.is_symlink() or not worktree.is_dir() or not any(worktree.iterdir()):
         return LeftOvers(git.objects.tree_of(head), (), ())
-    files.git_run("update-index", "-q", "--refresh", check=False)
+    if files.git_run("update-index", "-q", "--refresh", check=False).timed_out:
+        lock.unlink(missing_ok=True)
     taken: list[bytes] = []
     withheld: list[Withheld] = []
     for path, rule in sorted(files.differing(rules)):
@@ -118,13 +126,21 @@ class _Files:
         yield from ((path, SUBMODULE) for path in self._changed_submodules())
 
     def add(self, paths: list[bytes]) -> list[bytes]:
-        """Have the index take paths as they are now; returns those that git refuses."""
+        """Have the index take paths as they are now; returns those that git refuses.
+
+        Raises:
+            GitFailed: git cannot write, or gave no answer.
+        """
         words = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         if self.git_run(*words, stdin=b"".join(path + b"\0" for path in paths), check=False).ok:
             return []
-        refused = [path for path in paths if not self.git_run(*words, stdin=path + b"\0", check=False).ok]
-        if len(refused) == len(paths):
-            raise GitFailed(self.git_run(*words, stdin=paths[0] + b"\0", check=False))
+        refused = []
+        for path in paths:
+            finished = self.git_run(*words, stdin=path + b"\0", check=False)
+            if finished.timed_out or _NOT_THE_FILES_FAULT.search(finished.error_text):
+                raise GitFailed(finished)
+            if not finished.ok:
+                refused.append(path)
         return refused
 
     def _pointers(self, oids: Iterable[str]) -> dict[str, bytes]:
@@ -142,6 +158,8 @@ class _Files:
             about = full.lstat()
         except OSError:
             return ""  # deleted
+        if in_name := rules.redactor.scan(path):
+            return f"{in_name[0].rule} in its name"
         if stat.S_ISLNK(about.st_mode) or stat.S_ISDIR(about.st_mode):
             return ""
         if not stat.S_ISREG(about.st_mode):
@@ -167,17 +185,8 @@ class _Files:
 
 def _checked_out(submodule: Path) -> str:
     """The commit that a repository's HEAD is at, read from its files; "" where they do not tell."""
-    git_dir = submodule / ".git"
-    if git_dir.is_file():
-        git_dir = submodule / _line(git_dir).removeprefix("gitdir: ")
-    head = _line(git_dir / "HEAD")
+    git_dir = obstacles.git_dir(submodule / ".git")
+    head = obstacles.first_line(git_dir / "HEAD")
     if head.startswith("ref: "):
-        head = _line(git_dir / head.removeprefix("ref: "))
+        head = obstacles.first_line(git_dir / head.removeprefix("ref: "))
     return head if re.fullmatch(r"[0-9a-f]{40,64}", head) else ""
-
-
-def _line(path: Path) -> str:
-    try:
-        return path.read_bytes()[:4096].decode("utf-8", "replace").split("\n", 1)[0]
-    except OSError:
-        return ""

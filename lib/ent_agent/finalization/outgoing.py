@@ -10,6 +10,7 @@ from ent_agent.repositories.published import PUBLISHED
 from ent_agent.running.runs import Withheld
 from ent_agent.worktrees import lfs
 from harness.git import Git
+from harness.objects import parse_tree
 
 
 def look_through(git: Git, tip: str, branch: str, rules: Rules) -> list[Withheld]:
@@ -34,20 +35,28 @@ def _objections(git: Git, tip: str, branch: str, rules: Rules) -> Iterator[tuple
     listed = git.run("rev-list", "--objects", tip, "--not", *_had(branch)).stdout
     form = "--batch-check=%(objectname) %(objecttype) %(objectsize) %(rest)"
     sized = git.run("cat-file", form, stdin=listed).stdout
-    readable: list[tuple[str, str]] = []
-    for line in sized.splitlines():
+    readable: list[tuple[str, bytes, str]] = []
+    for line in sized.split(b"\n")[:-1]:
         oid, kind, size, path = line.split(b" ", 3)
         if kind == b"blob" and int(size) > rules.max_file_bytes:
             yield shown(path), LARGE
-        elif kind in (b"blob", b"commit"):
-            where = shown(path) if kind == b"blob" else f"commit {oid[:12].decode()}"
-            readable.append((oid.decode(), where))
-    for (_, where), data in zip(readable, git.objects.read_many(oid for oid, _ in readable), strict=True):
+        else:
+            readable.append((oid.decode(), kind, _where(kind, oid, path)))
+    found = git.objects.read_many(name for name, _, _ in readable)
+    for (name, kind, where), data in zip(readable, found, strict=True):
         if lfs.is_pointer(data):
             yield where, lfs.NOT_UPLOADED
-        for finding in rules.redactor.scan(data)[:1]:
+        text = b"\n".join(parse_tree(data, len(name) // 2)) if kind == b"tree" else data
+        for finding in rules.redactor.scan(text)[:1]:
             yield where, finding.rule
     yield from ((path, NESTED) for path in _embedded(git, tip, branch))
+
+
+def _where(kind: bytes, oid: bytes, path: bytes) -> str:
+    """What a finding in an object is told by."""
+    if kind == b"tree":
+        return f"file names in {shown(path) or '.'}"
+    return shown(path) if kind == b"blob" else f"{kind.decode()} {oid[:12].decode()}"
 
 
 def _embedded(git: Git, tip: str, branch: str) -> Iterator[str]:

@@ -18,6 +18,7 @@ from ent_agent.finalization.tracker_line import TrackerLine
 from ent_agent.records import Record
 from ent_agent.repositories import repositories
 from ent_agent.running.runs import Run, Withheld
+from ent_agent.worktrees import obstacles
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.errors import BadData
@@ -60,6 +61,8 @@ def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Sa
         GitFailed: git refuses the agent's objects, or cannot read the worktree.
     """
     assert record.worktree
+    with repositories.locked(config):
+        repositories.mend_work(config)
     line = _line(config, git, run)
     comments = line.comments if line else ()
     statement = stated(comment.description for comment in reversed(comments))
@@ -67,6 +70,7 @@ def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Sa
     home = homecoming.bring(config, git, run, record.worktree, run.saved_at)
     reached("commits-brought-home")
     index = state.of(config).run(run.id) / "index"
+    obstacles.clear(Path(record.worktree.path), state.of(config).quarantine)
     left = gather(git, Path(record.worktree.path), home.head, index, rules)
     work, kept = home.tip, dict(home.kept)
     if left.tree != git.objects.tree_of(home.head):

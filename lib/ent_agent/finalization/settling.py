@@ -35,7 +35,7 @@ def settle(
     place for a repository that stands where the .git file was.
     """
     place = Path(worktree.path)
-    if not place.is_dir():
+    if place.is_symlink() or not place.is_dir():
         return False
     env = {"GIT_INDEX_FILE": str(index)}
     files = git.run("write-tree", env=env).text.strip()
@@ -52,7 +52,7 @@ def settle(
         _point(place, found, spare)
         atomic.write_bytes(found.folder / "HEAD", f"ref: {name}\n".encode(), 0o644)
         atomic.write_bytes(found.folder / "index", index.read_bytes(), 0o644)
-        for leaf in (*registrations.HALFWAY, "index.lock", "HEAD.lock", "AUTO_MERGE", "MERGE_MSG"):
+        for leaf in (*registrations.HALFWAY, "index.lock", "HEAD.lock", "locked", "AUTO_MERGE", "MERGE_MSG"):
             _remove(found.folder / leaf)
     return True
 

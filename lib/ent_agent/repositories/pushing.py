@@ -127,7 +127,7 @@ def there(
         TryLater: no answer.
     """
     listed = origin.ask(git, config, "ls-remote", "--quiet", "origin", *refs, timeout_seconds=timeout_seconds)
-    pairs = (line.split("\t", 1) for line in listed.text.splitlines())
+    pairs = (line.split("\t", 1) for line in listed.text.split("\n") if line)
     return {name: oid for oid, name in pairs if name in refs}
 
 

@@ -21,9 +21,8 @@ from shutil import which
 
 from ent_agent import state
 from ent_agent.config import Config
-from ent_agent.repositories import identity, keys
+from ent_agent.repositories import identity, keys, mending
 from harness import atomic, lock
-from harness.diagnostics import say
 from harness.errors import Busy, TryLater
 from harness.git import Git, init_bare
 
@@ -87,7 +86,7 @@ def set_up(config: Config) -> None:
     if not (folder.control / "HEAD").exists():
         init_bare(folder.control)
     _keep(folder.control / "config", _control_file(config))
-    if not (folder.work / "HEAD").exists():
+    if not folder.work.is_dir():
         init_bare(folder.work)
     mend_work(config)
 
@@ -95,16 +94,13 @@ def set_up(config: Config) -> None:
 def mend_work(config: Config) -> None:
     """Put back what makes work.git ours to read and write: its own files and our view of it."""
     folder = state.of(config)
+    mending.mend(folder.work, folder.quarantine)
     _keep(folder.work / "config", _file({"core": _BARE, "gc": _NEVER_PRUNE}))
     _keep(folder.work / "HEAD", "ref: refs/heads/unborn\n")
     _keep(folder.work / "objects/info/alternates", "../../control.git/objects\n")
-    (folder.work / "worktrees").mkdir(exist_ok=True)
-    for link in _links(folder.work / "refs"):
-        say(f"{link} was a symbolic link; it is removed")
-        link.unlink()
     folder.work_view.mkdir(mode=0o700, exist_ok=True)
     _keep(folder.work_view / "HEAD", "ref: refs/heads/unborn\n")
-    _keep(folder.work_view / "config", _file({"core": _BARE}))
+    _keep(folder.work_view / "config", _file({"core": _BARE | _NO_INDEXES, "pack": {"useBitmaps": "false"}}))
     for name in _SHARED:
         if not (folder.work_view / name).is_symlink():
             (folder.work_view / name).symlink_to(f"../{folder.work.name}/{name}")
@@ -189,6 +185,8 @@ def _without_lfs() -> dict[str, str]:
 
 
 _BARE = {"repositoryformatversion": "0", "filemode": "true", "bare": "true"}
+_NO_INDEXES = {"commitGraph": "false", "multiPackIndex": "false"}
+"""What git would believe of commits and packs without looking at them: an agent can have written anything there."""
 _NEVER_PRUNE = {"pruneExpire": "never", "worktreePruneExpire": "never"}
 
 
@@ -224,11 +222,4 @@ def _keep(path: Path, text: str) -> None:
             return
     except FileNotFoundError:
         pass
-    except IsADirectoryError:
-        path.rename(path.with_name(f"{path.name}.aside-{time.time_ns()}"))
     atomic.write_bytes(path, data, 0o644)
-
-
-def _links(folder: Path) -> Iterator[Path]:
-    for parent, folders, files in os.walk(folder):
-        yield from (path for name in (*folders, *files) if (path := Path(parent) / name).is_symlink())

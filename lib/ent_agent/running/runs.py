@@ -8,6 +8,7 @@ a run that is not finalized and whose lock is free is dead.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -148,6 +149,20 @@ def every(config: Config) -> list[Run]:
     names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     found = [run for run in (find(config, name) for name in names) if run]
     return sorted(found, key=lambda run: (run.created_at, run.id))
+
+
+def named(found: Iterable[Run], issue: str) -> list[Run]:
+    """Those of one issue, which an id or the beginning of one names; an id that is another's beginning is itself.
+
+    Raises:
+        BadData: it is the beginning of several.
+    """
+    matching = [run for run in found if run.issue.startswith(issue)]
+    exact = [run for run in matching if run.issue == issue]
+    issues = sorted({run.issue for run in exact or matching})
+    if len(issues) > 1:
+        raise BadData(f"{issue} is the beginning of several issues: {', '.join(issues)}")
+    return exact or matching
 
 
 def pending(config: Config) -> list[Run]:

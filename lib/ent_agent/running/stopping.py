@@ -81,16 +81,12 @@ def heeding(config: Config, run_id: str, watch: Callable[[], EndedBy | None]) ->
 
 
 def _newest(config: Config, issue: str) -> Run:
-    found = [run for run in runs.every(config) if run.issue.startswith(issue)]
-    exact = [run for run in found if run.issue == issue]
-    issues = {run.issue for run in exact or found}
-    if not issues:
+    found = runs.named(runs.every(config), issue)
+    if not found:
         raise BadData(
             f"issue {issue} was never worked here", hint="`ent-agent-status` shows what is being worked"
         )
-    if len(issues) > 1:
-        raise BadData(f"{issue} is the beginning of several issues: {', '.join(sorted(issues))}")
-    return (exact or found)[-1]
+    return found[-1]
 
 
 def _request(config: Config, run_id: str) -> Path:

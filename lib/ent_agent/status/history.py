@@ -25,14 +25,10 @@ def of_issue(config: Config, issue: str) -> list[Run]:
     Raises:
         BadData: no run of such an issue is here, or of several.
     """
-    found = [run for run in runs.every(config) if run.issue.startswith(issue)]
-    exact = [run for run in found if run.issue == issue]
-    issues = sorted({run.issue for run in exact or found})
-    if not issues:
+    found = runs.named(runs.every(config), issue)
+    if not found:
         raise BadData(f"issue {issue} was never worked here", hint="`ent-agent-status` shows what was")
-    if len(issues) > 1:
-        raise BadData(f"{issue} is the beginning of several issues: {', '.join(issues)}")
-    return exact or found
+    return found
 
 
 def show(config: Config, run: Run, *, follow: bool = False) -> Iterator[str]:

@@ -127,7 +127,7 @@ def remote_head(git: Git, branch: str, remote: str) -> str | None:
     listed = git.run("ls-remote", "--quiet", remote, ref, check=False)
     if not listed.ok:
         raise Unreachable(listed, f"cannot reach {remote}")
-    pairs = (line.partition("\t") for line in listed.text.splitlines())
+    pairs = (line.partition("\t") for line in listed.text.split("\n"))
     return next((oid for oid, _, name in pairs if name == ref), None)
 
 

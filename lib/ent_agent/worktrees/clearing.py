@@ -9,9 +9,10 @@ from __future__ import annotations
 from ent_agent import state
 from ent_agent.repositories import repositories
 from ent_agent.repositories.repositories import REMOTE
-from ent_agent.worktrees import registering, registrations, workspace
+from ent_agent.worktrees import registering, registrations
 from ent_agent.worktrees.place import Place
 from ent_agent.worktrees.registrations import Registration
+from harness import folders
 from harness.clock import timestamp
 from harness.diagnostics import say
 from harness.effects import reached
@@ -102,7 +103,7 @@ def clear_folder(place: Place) -> None:
     if path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
         path.rmdir()
     elif path.exists() or path.is_symlink():
-        aside = workspace.move_aside(path, state.of(place.config).quarantine, timestamp())
+        aside = folders.move_aside(path, state.of(place.config).quarantine, timestamp())
         say(f"{path} was no worktree of {place.branch}; it is moved to {aside}")
         reached("worktree-quarantined")
 

@@ -17,7 +17,7 @@ from ent_agent.worktrees.workspace import Workspace
 from harness.diagnostics import say
 from harness.git import Git, GitFailed, check_branch_name
 
-_DAMAGED = r"fsck|missing (?:blob|tree|commit)|bad (?:object|tree)|unable to read|corrupt|did not send all|not a valid object"
+DAMAGED = r"fsck|missing (?:blob|tree|commit)|bad (?:object|tree)|unable to read|corrupt|did not send all|not a valid object"
 """What git says of objects that it cannot read or does not take; of a full disk, say, it says none of these."""
 
 
@@ -73,7 +73,7 @@ class Place:
         try:
             repositories.bring_home(self.config, f"+{passing}:{passing}")
         except GitFailed as failed:
-            if not re.search(_DAMAGED, failed.finished.error_text):
+            if not re.search(DAMAGED, failed.finished.error_text):
                 raise
             refused = f"refs/ent-agent/refused/{key}/{commit[:12]}"
             self.agents.update_ref(refused, commit)

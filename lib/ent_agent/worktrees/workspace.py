@@ -137,18 +137,6 @@ def left_over_commit(git: Git, head: str, tree: str) -> str:
     )
 
 
-def move_aside(path: Path, quarantine: Path, stamp: str) -> Path:
-    """Move what stands at `path` to a free name in `quarantine`; nothing in it is touched."""
-    quarantine.mkdir(parents=True, exist_ok=True)
-    for number in range(1000):
-        name = f"{path.name}-{stamp}" + (f"-{number}" if number else "")
-        place = quarantine / re.sub(r"[:+]", "", name)
-        if not os.path.lexists(place):
-            path.rename(place)
-            return place
-    raise FileExistsError(f"{quarantine} has a thousand folders of {path.name}")
-
-
 def copy_into_place(source: Path, target: Path) -> None:
     """A copy of a file, there whole or not at all; never through a link that stands at `target`."""
     atomic.write_bytes(target, source.read_bytes(), 0o644)
