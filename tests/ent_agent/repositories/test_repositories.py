@@ -163,7 +163,8 @@ def test_killed_at_any_moment_of_the_first_sync_the_next_one_comes_to_the_same_e
     config: Config, sample: Sample
 ) -> None:
     program = (
-        f"from ent_agent import syncing, config, records\n"
+        "from ent_agent import config, records\n"
+        "from ent_agent.repositories import syncing\n"
         f"syncing.sync(records.Record(), config.load({str(config.path)!r}))"
     )
     env = {**os.environ, "PYTHONPATH": ":".join(sys.path)}

@@ -40,7 +40,10 @@ STEPS = [
 
 PROGRAM = """
 import sys
-from ent_agent import config, records, selection, starting, state, syncing
+from ent_agent import config, records, state
+from ent_agent.repositories import syncing
+from ent_agent.selection import selection
+from ent_agent.worktrees import starting
 from harness import lock
 c = config.load(sys.argv[1])
 record = selection.pick(records.Record(repository=syncing.last(c)), c, sys.argv[2])

@@ -762,7 +762,9 @@ STEPS = [
 
 def killed_at(desk: Desk, step: str) -> bool:
     program = (
-        "from ent_agent import worktree, config, records, syncing\n"
+        "from ent_agent import config, records\n"
+        "from ent_agent.repositories import syncing\n"
+        "from ent_agent.worktrees import worktree\n"
         f"c = config.load({str(desk.config.path)!r})\n"
         f"issue = records.IssueSection(id={desk.issue!r}, title='', description='', state='new')\n"
         "worktree.prepare(records.Record(issue=issue, repository=syncing.last(c)), c)"
