@@ -2,7 +2,8 @@
 
 Every call gets an environment without the caller's GIT_* (field case: a loop started
 from a hook acted on the other repository), cannot prompt, takes no optional locks, and
-runs no hooks. Reads go through one `cat-file` process (`objects.py`).
+runs no hooks. Objects are read through one `cat-file` process (`objects.py`), refs from their
+files (`refs.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import process
+from harness import process, refs
 from harness.errors import BadData, TryLater
 from harness.process import Finished
 
@@ -129,11 +130,22 @@ class Git:
 
     def resolve(self, name: str) -> str | None:
         """The object id that a full ref name or id stands for; None when there is none."""
-        found = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name, check=False)
-        return found.text.strip() or None if found.exit_code == 0 else None
+        if refs.is_name(name) and refs.are_files(self.git_dir):
+            return refs.resolve(self.git_dir, name)
+        return None if "\n" in name else self.objects.resolve(name)
+
+    def symbolic(self, name: str) -> str:
+        """The full name that a symbolic ref stands for; "": it is none, or not there."""
+        if refs.are_files(self.git_dir):
+            return refs.symbolic(self.git_dir, name)
+        return self.run("symbolic-ref", "--quiet", name, check=False).text.strip()
 
     def refs(self, *prefixes: str) -> dict[str, str]:
         """Ref name to object id, of all refs below the prefixes."""
+        if refs.are_files(self.git_dir):
+            return dict(
+                pair for prefix in prefixes or ("refs/",) for pair in refs.below(self.git_dir, prefix).items()
+            )
         listed = self.lines("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
         return {name: oid for oid, name in (line.split(" ", 1) for line in listed)}
 

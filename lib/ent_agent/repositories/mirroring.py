@@ -25,7 +25,7 @@ def mirror(config: Config) -> None:
 
 def remote_head(git: Git) -> str:
     """The full name of the tracking ref that refs/remotes/origin/HEAD stands for; "": there is none."""
-    return git.run("symbolic-ref", "--quiet", REMOTE_HEAD, check=False).text.strip()
+    return git.symbolic(REMOTE_HEAD)
 
 
 def set_remote_head(git: Git, target: str) -> None:
