@@ -12,7 +12,7 @@ from ent_agent import state
 from ent_agent.claims.claim_value import ClaimValue
 from ent_agent.config import Config
 from ent_agent.doctor.findings import Finding, ok, problem, warning
-from ent_agent.repositories import identity, origin, pushing, repositories, syncing
+from ent_agent.repositories import identity, listing, origin, pushing, repositories, syncing
 from ent_agent.repositories.pushing import Update
 from harness import process
 from harness.git import Git, init_bare
@@ -54,14 +54,14 @@ def answers(seen: Origin) -> Iterator[Finding]:
     Raises:
         Failure: it does not answer; worded for a person.
     """
-    ours = ("refs/heads/*", "HEAD")
-    listing = origin.ask(
-        seen.git, seen.config, "ls-remote", "--symref", "origin", *ours, timeout_seconds=ANSWER_SECONDS
-    ).text
-    pairs = (line.split("\t", 1) for line in listing.split("\n") if "\trefs/heads/" in line)
-    seen.heads = {name.removeprefix("refs/heads/"): oid for oid, name in pairs if not oid.startswith("ref:")}
+    found = listing.ask(seen.git, seen.config, timeout_seconds=ANSWER_SECONDS)
+    seen.heads = {
+        name.removeprefix("refs/heads/"): oid
+        for name, oid in found.refs.items()
+        if name.startswith("refs/heads/")
+    }
     code = [name for name in seen.heads if name not in (seen.config.issues_branch,)]
-    seen.default = syncing.default_from(listing) or syncing.guess_default(code)
+    seen.default = found.default_branch or syncing.guess_default(code)
     yield ok("origin", f"{repositories.shown_url(seen.config)} answers, {len(seen.heads)} branches")
 
 

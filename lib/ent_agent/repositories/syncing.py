@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import msgspec
@@ -11,7 +10,7 @@ from ent_agent import state
 from ent_agent.claims import observation
 from ent_agent.config import Config
 from ent_agent.records import Record, RepositorySection
-from ent_agent.repositories import origin, published, repositories
+from ent_agent.repositories import listing, origin, published, repositories
 from ent_agent.repositories.repositories import REMOTE
 from harness import atomic
 from harness.clock import timestamp
@@ -39,13 +38,15 @@ def sync(record: Record, config: Config) -> Record:
     git = repositories.control(config)
     with repositories.locked(config):
         repositories.set_up(config)
-        default = _asked_default(git, config)
+        _clear_stale_locks(git, config)
+        found = listing.ask(git, config)
         published.remember(git, config)
-        _fetch(git, config)
-        published.remember(git, config)
+        if not found.is_known(git, config):
+            _fetch(git, config)
+            published.remember(git, config)
         observation.observe(config, git)
         issues_head = _level(git, config)
-        default = default or _guessed_default(git, config)
+        default = found.default_branch or _guessed_default(git, config)
         head = git.resolve(f"{REMOTE}{default}") or "" if default else ""
         mirroring.set_remote_head(git, f"{REMOTE}{default}" if head else "")
         mirroring.mirror(config)
@@ -73,24 +74,11 @@ def last(config: Config) -> RepositorySection | None:
         return None
 
 
-def default_from(listing: str) -> str:
-    """The branch that origin's HEAD names, from `ls-remote --symref origin HEAD`.
-
-    "": the repository is empty, its HEAD is detached, or names a branch that is not there.
-    """
-    named = re.search(r"^ref: refs/heads/(\S+)\tHEAD$", listing, re.MULTILINE)
-    return named[1] if named and re.search(r"^[0-9a-f]{40,}\tHEAD$", listing, re.MULTILINE) else ""
-
-
 def guess_default(branches: list[str]) -> str:
     """Which of origin's code branches is meant, where its HEAD does not say: the only one, or a usual name."""
     if len(branches) == 1:
         return branches[0]
     return next((name for name in USUAL_DEFAULTS if name in branches), "")
-
-
-def _asked_default(git: Git, config: Config) -> str:
-    return default_from(origin.ask(git, config, "ls-remote", "--symref", "origin", "HEAD").text)
 
 
 def _guessed_default(git: Git, config: Config) -> str:
@@ -107,13 +95,16 @@ def _guessed_default(git: Git, config: Config) -> str:
     )
 
 
+def _clear_stale_locks(git: Git, config: Config) -> None:
+    for git_dir in (git.git_dir, state.of(config).work):
+        for stale in repositories.clear_stale_locks(git_dir):
+            say(f"{stale} was left by a killed git; it is removed")
+
+
 def _fetch(git: Git, config: Config) -> None:
     first = not git.refs(REMOTE)
     words = ("fetch", "--quiet", "--prune", "--no-write-fetch-head", "--no-recurse-submodules", "origin")
     timeout = FIRST_FETCH_TIMEOUT_SECONDS if first else FETCH_TIMEOUT_SECONDS
-    for git_dir in (git.git_dir, state.of(config).work):
-        for stale in repositories.clear_stale_locks(git_dir):
-            say(f"{stale} was left by a killed git; it is removed")
     origin.ask(git, config, *words, timeout_seconds=timeout)
 
 
@@ -122,9 +113,10 @@ def _level(git: Git, config: Config) -> str:
     from ent_agent.tracker.sync import bring_level
 
     ours, theirs = git.resolve(config.data_ref), git.resolve(f"{REMOTE}{config.issues_branch}")
-    if ours == theirs:  # as just fetched: origin need not be asked again
+    if ours == theirs:
         return ours or ""
-    return origin.explained(config, lambda: bring_level(git, config.issues_branch)) or ""
+    level = origin.explained(config, lambda: bring_level(git, config.issues_branch, just_fetched=True))
+    return level or ""
 
 
 def _path(config: Config) -> Path:

@@ -41,22 +41,26 @@ class Unreachable(GitFailed):
         super().__init__(finished, message=f"{what}: {_said(finished)}")
 
 
-def bring_level(git: Git, branch: str, remote: str = "origin") -> str | None:
+def bring_level(git: Git, branch: str, remote: str = "origin", *, just_fetched: bool = False) -> str | None:
     """Bring `branch` and its counterpart on `remote` level, and return the commit that both then have.
 
     None: neither side has the branch; it is not created. A repository without any
     remote is level with itself.
 
-    Raises: as `synchronize`.
+    `just_fetched`, and what is raised: as for `synchronize`.
     """
     if not git.lines("remote"):
         return git.resolve(f"refs/heads/{branch}")
-    synced = synchronize(git, branch, remote)
+    synced = synchronize(git, branch, remote, just_fetched=just_fetched)
     return synced.commit if synced else None
 
 
-def synchronize(git: Git, branch: str, remote: str = "origin") -> Synced | None:
+def synchronize(
+    git: Git, branch: str, remote: str = "origin", *, just_fetched: bool = False
+) -> Synced | None:
     """`bring_level`, and what moved. None: neither side has the branch.
+
+    `just_fetched`: the tracking ref has what `remote` has; it is not asked again until it refuses a push.
 
     Raises:
         BadConfig: there is no such remote.
@@ -67,8 +71,9 @@ def synchronize(git: Git, branch: str, remote: str = "origin") -> Synced | None:
     _check_names(git, branch, remote)
     before = git.resolve(f"refs/heads/{branch}")
     refused_at: list[str | None] = []
-    for _ in _rounds():
-        theirs = fetch(git, branch, remote)
+    for number in _rounds():
+        asked = number or not just_fetched
+        theirs = fetch(git, branch, remote) if asked else git.resolve(f"refs/remotes/{remote}/{branch}")
         ours = git.resolve(f"refs/heads/{branch}")
         if ours is None and theirs is None:
             return None

@@ -10,7 +10,7 @@ import pytest
 from ent_agent import sample, state
 from ent_agent.config import Config
 from ent_agent.records import Record, RepositorySection
-from ent_agent.repositories import origin, repositories, syncing
+from ent_agent.repositories import listing, origin, repositories, syncing
 from harness import process
 from harness.errors import BadConfig, Failure, TryLater
 from harness.git import Git, GitFailed, init_bare
@@ -130,7 +130,7 @@ def test_a_head_that_names_no_branch_leaves_a_usual_name(config: Config, sample:
 
 
 @pytest.mark.parametrize(
-    ("listing", "branch"),
+    ("text", "branch"),
     [
         ("ref: refs/heads/main\tHEAD\n" + "a" * 40 + "\tHEAD\n", "main"),
         ("ref: refs/heads/team/main\tHEAD\n" + "a" * 40 + "\tHEAD\n", "team/main"),
@@ -139,8 +139,8 @@ def test_a_head_that_names_no_branch_leaves_a_usual_name(config: Config, sample:
         ("", ""),
     ],
 )
-def test_the_default_branch_is_what_origin_says(listing: str, branch: str) -> None:
-    assert syncing.default_from(listing) == branch
+def test_the_default_branch_is_what_origin_says(text: str, branch: str) -> None:
+    assert listing.parse(text).default_branch == branch
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,39 @@ def test_a_remembered_sync_without_the_repository_is_none(config: Config) -> Non
     sync(config)
     (state.of(config).control).rename(state.of(config).root / "gone.git")
     assert syncing.last(config) is None
+
+
+def test_where_nothing_changed_origin_is_asked_once_and_nothing_fetched(
+    config: Config, sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = sample.branches()["main"]
+    sample.git.run("tag", "--annotate", "-m", "One", "v1", main)
+    sample.git.update_ref("refs/ent-agent/claims/1", main)
+    sample.git.update_ref("refs/pull/1/head", main)
+    before = sync(config)
+    asked = []
+    ask = origin.ask
+    monkeypatch.setattr(origin, "ask", lambda *words, **more: asked.append(words[2]) or ask(*words, **more))
+    assert sync(config).head == before.head
+    assert asked == ["ls-remote"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["refs/heads/new", "refs/tags/v2", "refs/ent-agent/claims/2", "-refs/tags/v1", "-refs/heads/old"],
+)
+def test_any_change_of_branches_tags_and_claims_is_fetched(
+    config: Config, sample: Sample, change: str
+) -> None:
+    main = sample.branches()["main"]
+    for name in ("refs/tags/v1", "refs/heads/old"):
+        sample.git.update_ref(name, main)
+    sync(config)
+    git = repositories.control(config)
+    before = git.refs()
+    sample.git.update_ref(change.removeprefix("-"), None if change.startswith("-") else main)
+    sync(config)
+    assert len(git.refs()) == len(before) + (-1 if change.startswith("-") else 1)
 
 
 def test_two_syncs_at_once_both_succeed(config: Config, sample: Sample) -> None:
