@@ -234,10 +234,13 @@ def python(ctx: Context, *words: str) -> None:
 @contextmanager
 def failures_said() -> Iterator[None]:
     """A failure that a person can mend, as two lines on stderr and its exit code."""
-    from harness.errors import Failure
+    from harness.errors import Failure, of_disk
 
     try:
         yield
-    except Failure as failure:
+    except (Failure, OSError) as error:
+        failure = of_disk(error) if isinstance(error, OSError) else error
+        if failure is None:
+            raise
         hint = f"\n  {failure.hint}" if failure.hint else ""
-        raise Exit(f"{failure.message}{hint}", code=failure.exit_code) from failure
+        raise Exit(f"{failure.message}{hint}", code=failure.exit_code) from error

@@ -26,7 +26,7 @@ from ent_agent.config import Config
 from ent_agent.records import ErrorSection, Record
 from harness import process
 from harness.command_line import SwitchError, cli
-from harness.errors import EX_SOFTWARE, BadData, Failure, Usage
+from harness.errors import EX_SOFTWARE, BadData, Failure, Usage, of_disk
 from harness.streams import open_closed_streams, speak_utf8
 
 PARENT_VARIABLE = "ENT_AGENT_PARENT"
@@ -69,8 +69,13 @@ class Command(cli.Application):
             exit_code = 0
         except KeyboardInterrupt:
             exit_code = 130
-        except Exception:
-            traceback.print_exc()
+        except Exception as error:
+            refused = of_disk(error) if isinstance(error, OSError) else None
+            if refused:
+                report(refused)
+                exit_code = refused.exit_code
+            else:
+                traceback.print_exc()
         sys.exit(exit_code)
 
     # plumbum prints usage errors, and the whole help, on stdout: into the next step
@@ -134,7 +139,10 @@ class Step(Command):
                 if done.error and not came_with_error:
                     report(done.error)
                     exit_code = done.error.exit_code
-        except Failure as failure:
+        except (Failure, OSError) as error:
+            failure = error if isinstance(error, Failure) else of_disk(error)
+            if failure is None or isinstance(error, BrokenPipeError):
+                raise
             record.error = as_error(failure)
             write(record)
             report(failure)

@@ -5,6 +5,8 @@ Everything that is not a `Failure` is a bug of ours and ends as exit code 70.
 
 from __future__ import annotations
 
+import errno
+
 EX_OK = 0
 EX_USAGE = 64
 EX_DATAERR = 65
@@ -83,3 +85,15 @@ class BadConfig(Failure):
 
     exit_code = EX_CONFIG
     code = "configuration"
+
+
+def of_disk(error: OSError) -> Failure | None:
+    """What a disk's refusal means to a person: full is for later, not writable for them to mend; None: neither."""
+    where = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return TryLater(where, hint="make room on the disk", code="disk_full")
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return BadConfig(
+            where, hint="let this user write there (state_dir, ssh_key_dir), or name another folder"
+        )
+    return None

@@ -184,6 +184,21 @@ def test_a_failed_record_among_several_does_not_swallow_the_others(config_file: 
     assert [error["message"] for error in errors(ran)] == ["first"]
 
 
+@pytest.mark.parametrize(
+    ("number", "code", "exit_code"),
+    [("ENOSPC", "disk_full", 75), ("EROFS", "configuration", 78), ("EACCES", "configuration", 78)],
+)
+def test_a_disk_that_is_full_or_not_writable_is_said_in_a_sentence(
+    config_file: Path, number: str, code: str, exit_code: int
+) -> None:
+    ran = toy("fail", stdin=record(number))
+    assert ran.returncode == exit_code
+    [said] = errors(ran)
+    assert said["code"] == code and said["message"].startswith("/srv/state/lock: ")
+    assert [line["error"]["code"] for line in lines(ran)] == [code]
+    assert toy("fail", stdin=record("ENOTDIR")).returncode == 70
+
+
 def test_a_bug_is_seen_and_is_70(config_file: Path) -> None:
     ran = toy("fail", stdin=record("bug"))
     assert ran.returncode == 70

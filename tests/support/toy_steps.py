@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterator
 
@@ -33,6 +35,9 @@ class Fail(Echo):
             raise BadData("no good")
         if record.agent.name == "bug":
             raise KeyError("a bug")
+        if record.agent.name in ("ENOSPC", "EROFS", "EACCES", "ENOTDIR"):
+            number = getattr(errno, record.agent.name)
+            raise OSError(number, os.strerror(number), "/srv/state/lock")
         yield record
 
 
