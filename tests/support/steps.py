@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-STEPS = ("identity", "sync", "select", "worktree", "run", "finalize")
+STEPS = ("sync", "select", "worktree", "run", "finalize")
 
 
 def install(folder: Path, **play: Any) -> Path:
@@ -50,7 +50,7 @@ def play(folder: str, step: str) -> None:
     if step == "finalize" and "--pending" in sys.argv:
         played.call("--pending")
         return
-    if step in ("identity", "sync"):
+    if step == "sync":
         _act(played, played.call(), lines[0] if lines else {"schema_version": 1})
         return
     if step == "select":

@@ -1,4 +1,7 @@
-"""A look at what there is to do: identity | sync | select, and what is said of what is passed over."""
+"""A look at what there is to do: sync | select, and what is said of what is passed over.
+
+Without records sync begins with the identity, as every step does: no process of its own for that.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Lookout:
             return []
         records: list[Record] | None = None
         chosen = ["--issue", issue] if issue else []
-        for step, options in (("identity", []), ("sync", []), ("select", ["--all", *chosen])):
+        for step, options in (("sync", []), ("select", ["--all", *chosen])):
             ran = self.run(step, *options, feed=records)
             records = ran.records
             if self.stopped():

@@ -1,7 +1,7 @@
 """The outer loop: what is ready is worked, issue by issue, until nothing is.
 
-finalize --pending
-identity | sync | select | worktree | run | finalize      for each issue, and again
+finalize --pending                              where an earlier loop left a run
+sync | select | worktree | run | finalize       for each issue, and again
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ent_agent.loop.passes import Pass
 from ent_agent.loop.pipeline import Ran, Steps
 from ent_agent.loop.progress import Progress
 from ent_agent.records import Record
+from ent_agent.running import runs
 from harness import lock
 from harness.config import given_number, given_seconds, seconds
 from harness.errors import Busy, Failure, Usage
@@ -142,7 +143,8 @@ class _Loop:
         Where it stays (`forever`), a free job looks again after the interval too.
         """
         current = Pass()
-        self._ended(self._run("finalize", "--pending"), current, late=True)
+        if runs.unfinished(self.config):
+            self._ended(self._run("finalize", "--pending"), current, late=True)
         running: dict[Future[Ran], str] = {}
         looked, next_look = False, 0.0
         with ThreadPoolExecutor(self.options.jobs, "issue") as pool:

@@ -22,7 +22,7 @@ from ent_agent.records import ErrorSection, Record
 from harness import process
 from harness.errors import EX_SOFTWARE, EX_TEMPFAIL, BadData
 
-TO_BE_STOPPED = frozenset(("identity", "sync", "select", "run"))
+TO_BE_STOPPED = frozenset(("sync", "select", "run"))
 """Steps that are told to end when the loop is; worktree and finalize are short, and finish."""
 
 ENDING_SECONDS = 60.0

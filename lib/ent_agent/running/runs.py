@@ -175,6 +175,11 @@ def pending(config: Config) -> list[Run]:
     ]
 
 
+def unfinished(config: Config) -> bool:
+    """Whether there is anything for `finalize --pending`: a run, alive or dead, or a notice that was not sent."""
+    return any(run.phase != "finalized" or run.notice for run in every(config))
+
+
 def last(config: Config, issue_id: str) -> Run | None:
     """The newest run of an issue."""
     return next((run for run in reversed(every(config)) if run.issue == issue_id), None)

@@ -19,6 +19,7 @@ from ent_agent.config import Config
 from ent_agent.loop import loop, progress, telling
 from ent_agent.loop.loop import Options
 from ent_agent.loop.pipeline import Steps
+from ent_agent.running import runs
 from tests.support import sample, steps
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -73,12 +74,24 @@ def test_what_is_ready_is_worked_in_order_and_the_loop_ends(place: Path) -> None
     it = Loop(place, ready=["b", "a"])
     assert it.run() == 0
     assert it.calls("worktree", "run", "finalize") == [
-        "finalize --pending",
         *("worktree b", "run b", "finalize b"),
         *("worktree a", "run a", "finalize a"),
     ]
     assert [said["issue"] for said in it.events("ended")] == ["b", "a"]
     assert it.events("ended")[0]["handed_to"] == "alice"
+
+
+def test_what_an_earlier_loop_left_is_finished_first(place: Path) -> None:
+    it = Loop(place, ready=["a"])
+    left = runs.create(it.config, "left")
+    assert it.run() == 0
+    assert it.calls()[:3] == ["finalize --pending", "sync", "select"]
+    runs.update(it.config, left, phase="finalized", notice="quota")
+    assert it.run() == 0
+    assert len(it.calls("finalize --pending")) == 2
+    runs.update(it.config, left, notice="")
+    assert it.run() == 0
+    assert len(it.calls("finalize --pending")) == 2
 
 
 def test_what_an_issue_made_ready_is_worked_too(place: Path) -> None:
@@ -123,15 +136,16 @@ def test_a_git_failure_that_stays_ends_as_75_after_max_retries(place: Path) -> N
 
 def test_a_refused_hand_back_is_finished_in_the_next_pass(place: Path) -> None:
     it = Loop(place, ready=["a"], steps={"finalize a": ["error git_failed 75", "ok"]})
+    runs.create(it.config, "a")
     assert it.run() == 0
     assert len(it.calls("finalize --pending")) == 2
 
 
 def test_a_wrong_configuration_is_not_tried_again(place: Path) -> None:
-    it = Loop(place, ready=["a"], steps={"identity": ["fail configuration 78"]})
+    it = Loop(place, ready=["a"], steps={"sync": ["fail configuration 78"]})
     assert it.run() == 78
-    assert it.calls("identity", "sync") == ["identity"]
-    assert it.events("failed")[0]["message"] == "identity: identity said configuration"
+    assert it.calls() == ["sync"]
+    assert it.events("failed")[0]["message"] == "sync: sync said configuration"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +158,7 @@ def test_an_agent_that_cannot_start_is_told_before_any_issue_is_touched(
     it = Loop(place, ready=["a"])
     it.config = sample.configuration(place, "nowhere.git", FAST, agent_type=agent)
     assert it.run() == exit_code
-    assert it.calls() == ["finalize --pending"]
+    assert it.calls() == []
     assert it.events("failed")[0]["step"] == "agent"
 
 
@@ -180,7 +194,7 @@ def test_jobs_work_issues_at_once_and_none_twice(place: Path) -> None:
 def test_a_dry_run_looks_and_touches_nothing(place: Path) -> None:
     it = Loop(place, ready=["a"], skipped={"b": "backs off"})
     assert it.run(loop.dry_run) == 0
-    assert it.calls() == ["identity", "sync", "select"]
+    assert it.calls() == ["sync", "select"]
     assert [said["issue"] for said in it.events("would_work")] == ["a"]
     assert [said["issue"] for said in it.events("passed_over")] == ["b"]
 
