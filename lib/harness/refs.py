@@ -87,9 +87,20 @@ def _read(path: Path) -> str | None:
 
 
 def _loose(git_dir: Path, folder: str) -> Iterator[str]:
-    for parent, _, files in os.walk(git_dir / folder):
-        inner = Path(parent).relative_to(git_dir)
-        yield from (os.fsencode(inner / file).decode("utf-8", "replace") for file in files)
+    """Without recursion: an agent can make thousands of folders in folders."""
+    pending = [folder]
+    while pending:
+        inner = pending.pop()
+        try:
+            entries = list(os.scandir(git_dir / inner))
+        except OSError:
+            continue
+        for entry in entries:
+            name = f"{inner}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(name)
+            else:
+                yield os.fsencode(name).decode("utf-8", "replace")
 
 
 def _packed_refs(git_dir: Path) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -128,6 +129,17 @@ def test_what_an_agent_plants_is_not_read(git: Git, place: Path) -> None:
     assert refs.below(git.git_dir, "refs/") == {"refs/heads/good": made}
     for name in ("link", "pipe", "round", "outside", "../../../elsewhere", "bad name"):
         assert git.resolve(f"refs/heads/{name}") is None
+
+
+def test_folders_in_folders_without_end_are_no_refs(git: Git) -> None:
+    made = commit(git)
+    git.update_ref("refs/heads/good", made)
+    script = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
+    subprocess.run([sys.executable, "-c", script], cwd=git.git_dir / "refs/heads", check=True)
+    try:
+        assert git.refs() == {"refs/heads/good": made}
+    finally:
+        subprocess.run(["rm", "-rf", git.git_dir / "refs/heads/d"], check=True)
 
 
 def test_packed_refs_that_are_none_are_no_refs(git: Git) -> None:
