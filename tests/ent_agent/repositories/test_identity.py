@@ -64,7 +64,7 @@ def test_the_pair_is_made_once(config: Config, capsys: pytest.CaptureFixture[str
 
 
 def test_two_that_start_at_once_make_one_pair(config: Config) -> None:
-    program = f"from ent_agent import identity, config; print(identity.ensure(config.load({str(config.path)!r})).public_key)"
+    program = f"from ent_agent import config; from ent_agent.repositories import identity; print(identity.ensure(config.load({str(config.path)!r})).public_key)"
     env = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
     started = [
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=env) for _ in range(4)
@@ -186,7 +186,7 @@ def test_without_ssh_keygen_the_package_is_named(
 
 
 def test_killed_between_the_halves_the_next_call_completes_the_pair(config: Config, keys: Path) -> None:
-    program = f"from ent_agent import identity, config; identity.ensure(config.load({str(config.path)!r}))"
+    program = f"from ent_agent import config; from ent_agent.repositories import identity; identity.ensure(config.load({str(config.path)!r}))"
     env = {**os.environ, "PYTHONPATH": ":".join(sys.path), "ENT_AGENT_STOP_AT": "identity private key"}
     killed = process.run([sys.executable, "-c", program], env=env)
     assert killed.exit_code == -signal.SIGKILL
