@@ -86,11 +86,7 @@ class Claim:
             TryLater: origin's answer was not seen.
         """
         claim = cls(config, git, run)
-        if run.claim_ref:
-            there = claim._there()
-            if there not in run.claim_oids:
-                raise ClaimLost(_lost(run, there))
-            claim.oid = there
+        if run.claim_ref and not claim._swapped():
             claim.renew()
         return claim
 
@@ -202,6 +198,16 @@ class Claim:
         pushing.remember(self.config, claims=False)
         runs.update(self.config, self.run, claim_ref="")
         return True
+
+    def _swapped(self) -> bool:
+        """Renew from the value that was last pushed, or was about to be: mostly it is the one that is there.
+
+        False: it is another of ours, which `oid` is then.
+        """
+        if not self.run.claim_oids:
+            raise ClaimLost(_lost(self.run, self._there()))
+        self.oid = self.run.claim_oids[-1]
+        return self.renew()
 
     def _swap(self, new: str | None, together: tuple[Update, ...]) -> bool:
         started = clock.now()
