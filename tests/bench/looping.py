@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,23 +35,16 @@ class Silent:
 class TimedSteps(Steps):
     """Notes what each step took, and how many programs it started (`counter`: their log)."""
 
-    taken: dict[str, list[tuple[Figure, int]]] = field(default_factory=lambda: defaultdict(list))
+    taken: dict[str, list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
     counter: Path | None = None
 
     def run(
         self, step: str, *options: str, feed: Sequence[Record] | None = None, timeout_seconds: float
     ) -> Ran:
-        found: list[Ran] = []
-
-        def work() -> None:
-            found.append(
-                super(TimedSteps, self).run(step, *options, feed=feed, timeout_seconds=timeout_seconds)
-            )
-
-        before = _lines(self.counter)
-        figure = block(work)
-        self.taken[step].append((figure, _lines(self.counter) - before))
-        return found[0]
+        before, started = _lines(self.counter), time.perf_counter()
+        ran = super().run(step, *options, feed=feed, timeout_seconds=timeout_seconds)
+        self.taken[step].append((time.perf_counter() - started, _lines(self.counter) - before))
+        return ran
 
 
 @dataclass(frozen=True)
@@ -59,7 +53,7 @@ class StepRow:
 
     step: str
     times: float
-    figure: Figure
+    seconds: float
     programs: float
 
 
@@ -118,10 +112,9 @@ def steps(folder: Path, issues: int) -> list[StepRow]:
     counted = _pass(Work.make(folder / "counted", issues), folder / "programs")
     rows = []
     for step, taken in timed.items():
-        total = [figure for figure, _ in taken]
-        summed = Figure(sum(one.seconds for one in total), sum(one.cpu_seconds for one in total))
+        seconds = sum(each for each, _ in taken)
         programs = sum(count for _, count in counted.get(step, []))
-        rows.append(StepRow(step, len(taken) / issues, summed / issues, programs / issues))
+        rows.append(StepRow(step, len(taken) / issues, seconds / issues, programs / issues))
     return rows
 
 
@@ -133,7 +126,7 @@ def run(config: Config, steps: Steps | None = None) -> None:
         raise RuntimeError(f"the loop ended with {exit_code}")
 
 
-def _pass(work: Work, counter: Path | None) -> dict[str, list[tuple[Figure, int]]]:
+def _pass(work: Work, counter: Path | None) -> dict[str, list[tuple[float, int]]]:
     steps = TimedSteps(work.config.path, lambda _step, _text: None, counter=counter)
     path = os.environ["PATH"]
     if counter:

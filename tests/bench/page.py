@@ -87,8 +87,7 @@ def _steps(steps: Sequence[StepRow]) -> str:
         [
             one.step,
             f"{one.times:.1f}",
-            _seconds(one.figure.seconds),
-            _seconds(one.figure.cpu_seconds),
+            _seconds(one.seconds),
             f"{one.programs:.0f}",
         ]
         for one in steps
@@ -97,12 +96,11 @@ def _steps(steps: Sequence[StepRow]) -> str:
         [
             "all",
             f"{sum(one.times for one in steps):.1f}",
-            _seconds(sum(one.figure.seconds for one in steps)),
-            _seconds(sum(one.figure.cpu_seconds for one in steps)),
+            _seconds(sum(one.seconds for one in steps)),
             f"{sum(one.programs for one in steps):.0f}",
         ]
     )
-    return _table(["step", "times", "took", "cpu", "programs"], rows)
+    return _table(["step", "times", "took", "programs"], rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

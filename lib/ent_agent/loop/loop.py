@@ -79,7 +79,7 @@ def run(config: Config, options: Options, progress: Progress, steps: Steps | Non
         except Busy as busy:
             print(f"another loop is at work: {busy.message}", file=sys.stderr)
             return 0
-        loop = _Loop(config, options, progress, steps)
+        loop = _Loop(config, options, progress, stack.enter_context(steps))
         stack.enter_context(loop.signals_heeded())
         return loop.until_done()
 
@@ -88,7 +88,7 @@ def dry_run(config: Config, options: Options, progress: Progress, steps: Steps |
     """Fetch, and say what would be done and what would be passed over; returns the exit code."""
     steps = steps or Steps(config.path, telling.of_steps(progress))
     loop = _Loop(config, options, progress, steps)
-    with loop.signals_heeded():
+    with steps, loop.signals_heeded():
         current = Pass()
         ready = loop.look(current)
         for record in ready:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -19,14 +18,29 @@ import msgspec
 from ent_agent import records
 from ent_agent.cli import PARENT_VARIABLE
 from ent_agent.records import ErrorSection, Record
-from harness import process
 from harness.errors import EX_SOFTWARE, EX_TEMPFAIL, BadData
+from harness.nursery import Child, Nursery
 
 TO_BE_STOPPED = frozenset(("sync", "select", "run"))
 """Steps that are told to end when the loop is; worktree and finalize are short, and finish."""
 
 ENDING_SECONDS = 60.0
 """What a step that is told to end has for it: an agent's own ladder and sweep are within it."""
+
+
+LOADED = (
+    *(f"ent_agent.commands.{step}" for step in ("sync", "select", "worktree", "run", "finalize")),
+    "ent_agent.claims.heartbeat",
+    "ent_agent.claims.stale_claims",
+    "ent_agent.finalization.finalization",
+    "ent_agent.repositories.mirroring",
+    "ent_agent.repositories.syncing",
+    "ent_agent.running.running",
+    "ent_agent.selection.selection",
+    "ent_agent.tracker.sync",
+    "ent_agent.worktrees.starting",
+)
+"""What the steps import, some of it only when they work."""
 
 
 @dataclass
@@ -66,33 +80,37 @@ class Steps:
     config_path: Path
     said: Callable[[str, str], None]
     folder: Path | None = None
-    _running: dict[subprocess.Popen[bytes], str] = field(default_factory=dict)
+    _nursery: Nursery | None = None
+    _starting: threading.Lock = field(default_factory=threading.Lock)
+    _running: dict[Child, str] = field(default_factory=dict)
+
+    def __enter__(self) -> Steps:
+        self._nursery = Nursery(LOADED)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._nursery:
+            self._nursery.close()
 
     def run(
         self, step: str, *options: str, feed: Sequence[Record] | None = None, timeout_seconds: float
     ) -> Ran:
         """Run `ent-agent-<step>` to its end, on `feed`, or from the configuration when there is none."""
-        words = [sys.executable, str(self._executable(step)), "--config", str(self.config_path), *options]
+        words = [str(self._executable(step)), "--config", str(self.config_path), *options]
         with contextlib.ExitStack() as stack:
-            stdin: int | IO[bytes] = subprocess.DEVNULL
-            if feed is not None:
+            if feed is None:
+                stdin: IO[bytes] = stack.enter_context(Path(os.devnull).open("rb"))
+            else:
                 stdin = stack.enter_context(tempfile.TemporaryFile())
                 stdin.write(b"".join(records.encode(record) for record in feed))
                 stdin.seek(0)
-            child = subprocess.Popen(
-                words,
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**os.environ, PARENT_VARIABLE: str(os.getpid())},
-                start_new_session=True,
-            )
+            child = self._start(words, stdin)
         self._running[child] = step
         try:
-            return self._follow(child, step, timeout_seconds)
+            with child.stdout, child.stderr:
+                return self._follow(child, step, timeout_seconds)
         finally:
-            process.kill_group(child.pid)
-            child.wait()
+            child.send_signal(signal.SIGKILL)
             del self._running[child]
 
     def stop(self, *, everything: bool = False) -> None:
@@ -101,18 +119,23 @@ class Steps:
             if everything or step in TO_BE_STOPPED:
                 child.send_signal(signal.SIGTERM)
 
-    def _follow(self, child: subprocess.Popen[bytes], step: str, timeout_seconds: float) -> Ran:
-        assert child.stdout and child.stderr
+    def _start(self, words: list[str], stdin: IO[bytes]) -> Child:
+        with self._starting:
+            if self._nursery is None or not self._nursery.is_alive:  # somebody killed it
+                self._nursery = Nursery(LOADED)
+            return self._nursery.start(words, stdin, PARENT_VARIABLE)
+
+    def _follow(self, child: Child, step: str, timeout_seconds: float) -> Ran:
         ran = Ran(step, 0)
         reader = threading.Thread(target=self._listen, args=(child.stderr, ran), daemon=True)
         reader.start()
 
         def end_overdue() -> None:
             ran.overdue = True
-            child.terminate()
+            child.send_signal(signal.SIGTERM)
 
         ends = [threading.Timer(timeout_seconds, end_overdue)]
-        ends.append(threading.Timer(timeout_seconds + ENDING_SECONDS, process.kill_group, [child.pid]))
+        ends.append(threading.Timer(timeout_seconds + ENDING_SECONDS, child.send_signal, [signal.SIGKILL]))
         for end in ends:
             end.daemon = True
             end.start()
