@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from harness.git import GitFailed
 from harness.process import Finished
 
 if TYPE_CHECKING:
     from harness.git import Git
+
+T = TypeVar("T")
 
 _PIPE_BYTES = 60_000  # two chunks of requests, sent ahead of the answers, must fit a pipe's 64 KiB
 
@@ -23,21 +25,28 @@ class CatFile:
         self._git = git
         self._idle: list[subprocess.Popen[bytes]] = []
 
-    def answers(self, oids: Sequence[str]) -> Iterator[list[bytes | None]]:
-        """The contents of objects, in order, a chunk at a time; None for what is not there.
+    def contents(self, oids: Sequence[str]) -> Iterator[list[bytes | None]]:
+        """The contents of objects, in order, a chunk at a time; None for what is not there."""
+        return self._answers("contents", oids, self._read_contents)
 
-        While one chunk is read, git works on the next.
-        """
+    def headers(self, oids: Sequence[str]) -> Iterator[list[bytes]]:
+        """What git says of objects without reading them, in order: `<id> <kind> <size>`, or `<id> missing`."""
+        return self._answers("info", oids, self._read_headers)
+
+    def _answers(
+        self, question: str, oids: Sequence[str], read: Callable[[subprocess.Popen[bytes], int], list[T]]
+    ) -> Iterator[list[T]]:
+        """While one chunk is read, git works on the next."""
         reader = self._take()
         asked = 0
         try:
             for chunk in _chunks(oids):
-                _ask(reader, chunk)
+                _ask(reader, question, chunk)
                 before, asked = asked, len(chunk)
                 if before:
-                    yield self._read(reader, before)
+                    yield read(reader, before)
             if asked:
-                last = self._read(reader, asked)
+                last = read(reader, asked)
                 asked = 0
                 yield last
         except BrokenPipeError as error:
@@ -85,7 +94,14 @@ class CatFile:
             env=self._git.environment,
         )
 
-    def _read(self, reader: subprocess.Popen[bytes], count: int) -> list[bytes | None]:
+    def _read_headers(self, reader: subprocess.Popen[bytes], count: int) -> list[bytes]:
+        assert reader.stdout
+        found = [reader.stdout.readline() for _ in range(count)]
+        if not all(found):
+            raise self._no_answer()
+        return found
+
+    def _read_contents(self, reader: subprocess.Popen[bytes], count: int) -> list[bytes | None]:
         """The next answers: `<id> <kind> <size>`, the content, a line end; or `<id> missing`."""
         assert reader.stdout
         readline, read = reader.stdout.readline, reader.stdout.read
@@ -117,9 +133,9 @@ def _chunks(oids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (oids[start : start + size] for start in range(0, len(oids), size))
 
 
-def _ask(reader: subprocess.Popen[bytes], oids: Sequence[str]) -> None:
+def _ask(reader: subprocess.Popen[bytes], question: str, oids: Sequence[str]) -> None:
     assert reader.stdin
-    reader.stdin.write(("contents " + "\ncontents ".join(oids) + "\nflush\n").encode())
+    reader.stdin.write((f"{question} " + f"\n{question} ".join(oids) + "\nflush\n").encode())
     reader.stdin.flush()
 
 

@@ -150,6 +150,8 @@ class Git:
         return {name: oid for oid, name in (line.split(" ", 1) for line in listed)}
 
     def is_ancestor(self, older: str, newer: str) -> bool:
+        if older == newer:
+            return True
         found = self.run("merge-base", "--is-ancestor", older, newer, check=False)
         if found.exit_code not in (0, 1):
             raise GitFailed(found)
@@ -157,6 +159,8 @@ class Git:
 
     def ahead_behind(self, ours: str, theirs: str) -> tuple[int, int]:
         """Commits that only `ours` has, and that only `theirs` has."""
+        if ours == theirs:
+            return 0, 0
         ahead, behind = self.text("rev-list", "--left-right", "--count", f"{ours}...{theirs}").split()
         return int(ahead), int(behind)
 
@@ -236,8 +240,7 @@ def check_branch_name(name: str) -> str:
     Raises:
         BadData: it does not.
     """
-    finished = process.run(["git", "check-ref-format", "--branch", name], env=environment())
-    if not finished.ok or name.startswith("-") or "@{" in name:
+    if not refs.is_name(f"refs/heads/{name}") or name.startswith("-") or name in ("@", "HEAD"):
         raise BadData(f"{name!r} is not a valid branch name")
     return name
 

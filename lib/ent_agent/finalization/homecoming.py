@@ -114,7 +114,7 @@ def decide(git: Git, situation: Situation) -> Decision:
             why = "what origin has of the branch was rewritten; the new content is put on top of it"
             joined = branch
     for name, commit in (("branch", branch), ("head", head)):
-        if commit and commit != joined and not _is_known(git, commit, tip):
+        if commit and commit not in (joined, tip) and not _is_known(git, commit, tip):
             kept[name] = commit
     if head in kept.values() and not situation.halfway and not why:
         why = "HEAD was elsewhere"
@@ -165,7 +165,7 @@ def _fetched(config: Config, git: Git, run: Run, what: str, name: str) -> str | 
     commit = work.resolve(f"{name}^{{commit}}")
     if commit is None:
         return None
-    if git.run("cat-file", "-e", f"{commit}^{{commit}}", check=False).ok:
+    if git.resolve(f"{commit}^{{commit}}"):
         return commit
     with repositories.locked(config):
         work.update_ref(run.agents_ref(what), commit)

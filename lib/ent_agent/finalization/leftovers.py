@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +76,8 @@ def gather(git: Git, worktree: Path, head: str, index: Path, rules: Rules) -> Le
             withheld.append(Withheld(path=shown(path), rule=rule))
         elif rule not in STAYS:
             taken.append(path)
+    if not taken:
+        return LeftOvers(git.objects.tree_of(head), (), tuple(withheld))
     withheld += (Withheld(path=shown(path), rule=REFUSED) for path in files.add(taken))
     tree = files.git_run("write-tree").text.strip()
     return LeftOvers(tree, tuple(shown(path) for path in taken), tuple(withheld))
@@ -111,7 +113,7 @@ class _Files:
         changed = [
             (path, *about.split(b" ")[1:3]) for about, path in zip(fields[::2], fields[1::2], strict=False)
         ]
-        pointers = self._pointers(oid.decode() for _, _, oid in changed)
+        pointers = self._pointers([oid.decode() for _, _, oid in changed])
         for path, mode, oid in changed:
             pointer = pointers.get(oid.decode())
             if mode == b"160000":
@@ -143,12 +145,10 @@ class _Files:
                 refused.append(path)
         return refused
 
-    def _pointers(self, oids: Iterable[str]) -> dict[str, bytes]:
+    def _pointers(self, oids: Sequence[str]) -> dict[str, bytes]:
         """Those of these blobs that are pointers of LFS."""
-        listed = "".join(f"{oid}\n" for oid in oids).encode()
-        sized = self.git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=listed).text
-        lines = (line.split() for line in sized.splitlines())
-        small = [oid for oid, size in lines if size.isdigit() and int(size) < lfs.POINTER_BYTES]
+        about = zip(oids, self.git.objects.about_many(oids), strict=True)
+        small = [oid for oid, found in about if found and found[1] < lfs.POINTER_BYTES]
         read = zip(small, self.git.objects.read_many(small), strict=True)
         return {oid: data for oid, data in read if lfs.is_pointer(data)}
 

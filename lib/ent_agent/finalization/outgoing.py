@@ -32,31 +32,31 @@ def _had(branch: str) -> tuple[str, ...]:
 
 
 def _objections(git: Git, tip: str, branch: str, rules: Rules) -> Iterator[tuple[str, str]]:
-    listed = git.run("rev-list", "--objects", tip, "--not", *_had(branch)).stdout
-    form = "--batch-check=%(objectname) %(objecttype) %(objectsize) %(rest)"
-    sized = git.run("cat-file", form, stdin=listed).stdout
-    readable: list[tuple[str, bytes, str]] = []
-    for line in sized.split(b"\n")[:-1]:
-        oid, kind, size, path = line.split(b" ", 3)
-        if kind == b"blob" and int(size) > rules.max_file_bytes:
+    listed = git.run("rev-list", "--objects", tip, "--not", *_had(branch)).stdout.split(b"\n")[:-1]
+    oids = [line[: line.find(b" ")].decode() if b" " in line else line.decode() for line in listed]
+    readable: list[tuple[str, str, str]] = []
+    for line, oid, about in zip(listed, oids, git.objects.about_many(oids), strict=True):
+        kind, size = about or ("object", 0)
+        path = line[len(oid) + 1 :]
+        if kind == "blob" and size > rules.max_file_bytes:
             yield shown(path), LARGE
         else:
-            readable.append((oid.decode(), kind, _where(kind, oid, path)))
+            readable.append((oid, kind, _where(kind, oid, path)))
     found = git.objects.read_many(name for name, _, _ in readable)
     for (name, kind, where), data in zip(readable, found, strict=True):
         if lfs.is_pointer(data):
             yield where, lfs.NOT_UPLOADED
-        text = b"\n".join(parse_tree(data, len(name) // 2)) if kind == b"tree" else data
+        text = b"\n".join(parse_tree(data, len(name) // 2)) if kind == "tree" else data
         for finding in rules.redactor.scan(text)[:1]:
             yield where, finding.rule
     yield from ((path, NESTED) for path in _embedded(git, tip, branch))
 
 
-def _where(kind: bytes, oid: bytes, path: bytes) -> str:
+def _where(kind: str, oid: str, path: bytes) -> str:
     """What a finding in an object is told by."""
-    if kind == b"tree":
+    if kind == "tree":
         return f"file names in {shown(path) or '.'}"
-    return shown(path) if kind == b"blob" else f"{kind.decode()} {oid[:12].decode()}"
+    return shown(path) if kind == "blob" else f"{kind} {oid[:12]}"
 
 
 def _embedded(git: Git, tip: str, branch: str) -> Iterator[str]:
@@ -64,8 +64,9 @@ def _embedded(git: Git, tip: str, branch: str) -> Iterator[str]:
     new = commits(git, tip, branch)
     if not new:
         return
-    told = git.run("cat-file", "blob", f"{tip}:.gitmodules", check=False).text
-    modules = set(re.findall(r"^\s*path\s*=\s*(.*?)\s*$", told, re.MULTILINE))
+    [told] = git.objects.find_many([f"{tip}:.gitmodules"])
+    text = (told or b"").decode("utf-8", "replace")
+    modules = set(re.findall(r"^\s*path\s*=\s*(.*?)\s*$", text, re.MULTILINE))
     words = ("diff-tree", "-r", "-m", "-z", "--root", "--raw", "--no-renames", "--no-commit-id", "--stdin")
     fields = git.run(*words, stdin="".join(f"{commit}\n" for commit in new).encode()).stdout.split(b"\0")
     for about, path in zip(fields[::2], fields[1::2], strict=False):

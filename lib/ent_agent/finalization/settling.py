@@ -39,12 +39,12 @@ def settle(
         return False
     env = {"GIT_INDEX_FILE": str(index)}
     files = git.run("write-tree", env=env).text.strip()
-    moved = git.run(
-        f"--work-tree={place}", "read-tree", "-m", "-u", files, tip, cwd=place, env=env, check=False
-    )
-    if not moved.ok:
-        say(f"{place} stays as it is: {moved.error_text}")
-        return False
+    if files != git.objects.tree_of(tip):
+        words = (f"--work-tree={place}", "read-tree", "-m", "-u", files, tip)
+        moved = git.run(*words, cwd=place, env=env, check=False)
+        if not moved.ok:
+            say(f"{place} stays as it is: {moved.error_text}")
+            return False
     with repositories.locked(config):
         name = f"refs/heads/{worktree.branch}"
         work = repositories.work(config)

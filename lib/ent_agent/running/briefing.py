@@ -188,7 +188,7 @@ def _shown(comments: list[Comment], before: _Before, config: Config) -> tuple[li
 def _commits_of_others(git: Git, worktree: WorktreeSection, config: Config) -> list[Commit]:
     """Commits that our branch has beyond its base and that the agent did not write, newest first."""
     base = git.resolve(f"{repositories.REMOTE}{worktree.base}")
-    if base is None or git.resolve(f"{worktree.start}^{{commit}}") is None:
+    if base in (None, worktree.start) or git.resolve(f"{worktree.start}^{{commit}}") is None:
         return []
     listed = git.run(
         "log",

@@ -85,11 +85,8 @@ class Contents:
         unknown = [oid for oid in dict.fromkeys(oids) if oid not in self._about]
         if not unknown:
             return
-        asked = "".join(f"{oid}\n" for oid in unknown).encode()
-        listed = self._git.run("cat-file", "--batch-check=%(objecttype) %(objectsize)", stdin=asked)
-        for oid, line in zip(unknown, listed.text.splitlines(), strict=True):
-            kind, _, size = line.partition(" ")
-            self._about[oid] = (kind, int(size)) if size.isdigit() else ("", 0)
+        for oid, about in zip(unknown, self._git.objects.about_many(unknown), strict=True):
+            self._about[oid] = about or ("", 0)
 
     def _expect(self, oid: str, kind: str, max_bytes: int) -> int:
         found, size = self._about[oid]

@@ -47,20 +47,19 @@ def bring_level(git: Git, branch: str, remote: str = "origin", *, just_fetched: 
     None: neither side has the branch; it is not created. A repository without any
     remote is level with itself.
 
-    `just_fetched`, and what is raised: as for `synchronize`.
+    `just_fetched`: the tracking ref has what `remote` has; it is not asked again until it
+    refuses a push. What is raised: as for `synchronize`.
     """
-    if not git.lines("remote"):
+    remotes = git.lines("remote")
+    if not remotes:
         return git.resolve(f"refs/heads/{branch}")
-    synced = synchronize(git, branch, remote, just_fetched=just_fetched)
-    return synced.commit if synced else None
+    _check_names(git, branch, remote, remotes)
+    level = _level(git, branch, remote, just_fetched)
+    return level[0] if level else None
 
 
-def synchronize(
-    git: Git, branch: str, remote: str = "origin", *, just_fetched: bool = False
-) -> Synced | None:
+def synchronize(git: Git, branch: str, remote: str = "origin") -> Synced | None:
     """`bring_level`, and what moved. None: neither side has the branch.
-
-    `just_fetched`: the tracking ref has what `remote` has; it is not asked again until it refuses a push.
 
     Raises:
         BadConfig: there is no such remote.
@@ -68,8 +67,14 @@ def synchronize(
         Unreachable: network, a refused key, a hook that says no.
         TryLater: the remote moved on at each try; Busy: somebody holds the branch here.
     """
-    _check_names(git, branch, remote)
+    _check_names(git, branch, remote, git.lines("remote"))
     before = git.resolve(f"refs/heads/{branch}")
+    level = _level(git, branch, remote, just_fetched=False)
+    return _synced(git, level[0], before, level[1]) if level else None
+
+
+def _level(git: Git, branch: str, remote: str, just_fetched: bool) -> tuple[str, str | None] | None:
+    """The commit that both sides have now, and that of `remote` before the last push. None: neither has one."""
     refused_at: list[str | None] = []
     for number in _rounds():
         asked = number or not just_fetched
@@ -80,11 +85,11 @@ def synchronize(
         _refuse_code(git, branch, remote, [commit for commit in (ours, theirs) if commit])
         level = _joined(git, branch, remote, ours, theirs)
         if level == theirs:
-            return _synced(git, level, before, theirs)
+            return level, theirs
         refusal = push(git, branch, remote, level)
         if refusal is None:
             git.update_ref(f"refs/remotes/{remote}/{branch}", level)
-            return _synced(git, level, before, theirs)
+            return level, theirs
         refused_at.append(theirs)
         if refused_at.count(theirs) >= MAX_REFUSALS:
             raise refusal
@@ -176,9 +181,8 @@ def _log(git: Git, commit: str, without: str | None) -> tuple[str, ...]:
     return tuple(git.lines("log", *options, commit, *excluded, "--"))
 
 
-def _check_names(git: Git, branch: str, remote: str) -> None:
+def _check_names(git: Git, branch: str, remote: str, remotes: list[str]) -> None:
     check_branch_name(branch)
-    remotes = git.lines("remote")
     if remote not in remotes:
         raise BadConfig(
             f"{git.git_dir} has no remote {remote!r}",
@@ -194,9 +198,8 @@ def _refuse_code(git: Git, branch: str, remote: str, commits: list[str]) -> None
     """
     folders = set().union(*(_folders(git, commit) for commit in set(commits)))
     names = [name.format(remote=remote) for name in CODE_BRANCHES]
-    for line in git.lines("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *names):
-        head, name, target = line.split(" ")
-        if f"refs/remotes/{remote}/{branch}" in (name, target):
+    for name, head in git.refs(*names).items():
+        if f"refs/remotes/{remote}/{branch}" in (name, git.symbolic(name)):
             continue
         shared = sorted(folders & _folders(git, head))
         if shared:

@@ -283,8 +283,8 @@ def test_what_has_no_author_file_has_that_of_its_oldest_commit(repository: Repos
 def count_reads(git: Git, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ids of all objects that are asked for from now on."""
     asked: list[str] = []
-    answers = CatFile.answers
-    monkeypatch.setattr(CatFile, "answers", lambda self, oids: asked.extend(oids) or answers(self, oids))
+    answers = CatFile.contents
+    monkeypatch.setattr(CatFile, "contents", lambda self, oids: asked.extend(oids) or answers(self, oids))
     return asked
 
 
