@@ -1,3 +1,1 @@
 """ent-agent: an outer loop that attaches an agent CLI to a repository tracked with entomologist."""
-
-__version__ = "0.1.0"

@@ -13,78 +13,24 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import traceback
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import msgspec
-
-import ent_agent
 from ent_agent import config as configuration
 from ent_agent import records
 from ent_agent.config import Config
 from ent_agent.records import ErrorSection, Record
-from harness import process
-from harness.command_line import SwitchError, cli
-from harness.errors import EX_SOFTWARE, BadData, Failure, Usage, of_disk
-from harness.streams import open_closed_streams, speak_utf8
-
-PARENT_VARIABLE = "ENT_AGENT_PARENT"
-"""Set by the loop to its process id: the step ends (TERM) when the loop does."""
+from harness import command
+from harness.command import error_fields, report
+from harness.command_line import cli
+from harness.errors import BadData, Failure, Usage, of_disk
 
 
-class Command(cli.Application):
-    """What all our commands share: --config, sysexits codes, one-line errors on stderr."""
-
-    VERSION = ent_agent.__version__
-    CALL_MAIN_IF_NESTED_COMMAND = False
-
-    config_path = cli.SwitchAttr(
-        ["--config"],
-        str,
-        argname="PATH",
-        default="",
-        help="config.toml; else $ENT_AGENT_CONFIG, ./config.toml, the XDG place",
-    )
+class Command(command.Command):
+    """What all commands of ent-agent share."""
 
     def load_config(self) -> Config:
         return configuration.load(self.config_path or None)
-
-    @classmethod
-    def start(cls) -> None:
-        """Run as a program; never returns."""
-        exit_code = EX_SOFTWARE
-        try:
-            open_closed_streams()
-            speak_utf8()
-            if PARENT_VARIABLE in os.environ:
-                process.die_with_parent(int(os.environ.pop(PARENT_VARIABLE)))
-            _, exit_code = cls(sys.argv[0])._parse_and_dispatch(sys.argv[1:])
-            sys.stdout.flush()
-        except Failure as failure:
-            report(failure)
-            exit_code = failure.exit_code
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            exit_code = 0
-        except KeyboardInterrupt:
-            exit_code = 130
-        except Exception as error:
-            refused = of_disk(error) if isinstance(error, OSError) else None
-            if refused:
-                report(refused)
-                exit_code = refused.exit_code
-            else:
-                traceback.print_exc()
-        sys.exit(exit_code)
-
-    # plumbum prints usage errors, and the whole help, on stdout: into the next step
-
-    def _parse_args(self, argv: list[str]) -> Any:
-        return _usage_errors_raised(super()._parse_args, argv)
-
-    def _validate_args(self, swfuncs: Any, tailargs: Any) -> Any:
-        return _usage_errors_raised(super()._validate_args, swfuncs, tailargs)
 
 
 class Step(Command):
@@ -190,16 +136,6 @@ class IssueStep(Step):
         return record if record.issue.id.startswith(self.issue) else None
 
 
-def _usage_errors_raised(parse: Any, *args: Any) -> Any:
-    try:
-        return parse(*args)
-    except SwitchError as error:
-        if type(error).__name__.startswith("Show"):  # --help, --version
-            raise
-        message = str(error).split(":\n")[0].replace("<class 'int'>", "a whole number")
-        raise Usage(message, hint="--help shows the options, with an example") from error
-
-
 def has_records(descriptor: int = 0) -> bool:
     """Whether stdin is a pipe or file; a terminal, /dev/null or nothing at all means: start from config."""
     try:
@@ -229,18 +165,4 @@ def write(record: Record) -> None:
 
 
 def as_error(failure: Failure) -> ErrorSection:
-    return ErrorSection(
-        code=failure.code,
-        message=failure.message,
-        hint=failure.hint,
-        retry=failure.retry,
-        resume_at=failure.resume_at,
-        exit_code=failure.exit_code,
-    )
-
-
-def report(failure: Failure | ErrorSection) -> None:
-    """The failure on stderr: the JSON object of `error`, one line (docs/contract.md)."""
-    error = failure if isinstance(failure, ErrorSection) else as_error(failure)
-    sys.stderr.buffer.write(msgspec.json.encode(error) + b"\n")
-    sys.stderr.buffer.flush()
+    return ErrorSection(**error_fields(failure))

@@ -6,12 +6,12 @@ import re
 import unicodedata
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
 from harness import config as toml
-from harness.config import Duration
+from harness.config import AgentEnvironment, Duration, Sandbox, Table
 from harness.errors import BadConfig
 from harness.git import Person
 
@@ -37,10 +37,6 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 Money = Annotated[float, msgspec.Meta(ge=0)]
 Filled = Annotated[str, msgspec.Meta(min_length=1)]
-
-
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    pass
 
 
 class Limits(Table, frozen=True):
@@ -70,17 +66,6 @@ class Worktree(Table, frozen=True):
 
 class Notify(Table, frozen=True):
     command: list[str] = []
-
-
-class AgentEnvironment(Table, frozen=True):
-    pass_: list[str] = msgspec.field(name="pass", default_factory=list)
-    set: dict[str, str] = {}
-
-
-class Sandbox(Table, frozen=True):
-    backend: Literal["auto", "bwrap", "none"] = "auto"
-    writable: list[str] = []
-    network: bool = True
 
 
 class Config(Table, frozen=True, dict=True):

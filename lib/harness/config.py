@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -21,6 +21,25 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 Duration = Annotated[str, msgspec.Meta(pattern=f"^{_DURATION.pattern}$")]
 """A length of time as written in config.toml: "90s", "45m", "1h30m"."""
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of config.toml; unknown keys are refused."""
+
+
+class AgentEnvironment(Table, frozen=True):
+    """Variables that an agent gets: by name from ours, or set."""
+
+    pass_: list[str] = msgspec.field(name="pass", default_factory=list)
+    set: dict[str, str] = {}
+
+
+class Sandbox(Table, frozen=True):
+    """How an agent is confined (harness.sandbox)."""
+
+    backend: Literal["auto", "bwrap", "none"] = "auto"
+    writable: list[str] = []
+    network: bool = True
 
 
 def seconds(duration: str) -> float:

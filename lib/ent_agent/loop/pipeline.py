@@ -16,8 +16,8 @@ from typing import IO
 import msgspec
 
 from ent_agent import records
-from ent_agent.cli import PARENT_VARIABLE
 from ent_agent.records import ErrorSection, Record
+from harness.command import PARENT_VARIABLE
 from harness.errors import EX_SOFTWARE, EX_TEMPFAIL, BadData
 from harness.nursery import Child, Nursery
 

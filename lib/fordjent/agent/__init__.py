@@ -1,0 +1,1 @@
+"""The agent loop: a model and tools taking turns over a stored history."""

@@ -1,0 +1,245 @@
+"""Fordjent's keys of config.toml."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from harness import config as toml
+from harness.config import AgentEnvironment, Duration, Sandbox, Table
+from harness.errors import BadConfig
+from harness.git import Person
+
+ENT_AGENT_NAMES = frozenset(
+    (
+        "ssh_key_dir",
+        "repo_url",
+        "agent_name",
+        "agent_email",
+        "agent_type",
+        "agent_id",
+        "assignee_aliases",
+        "state_dir",
+        "base_branch",
+        "issues_branch",
+        "claims_prefix",
+        "reviewer",
+        "handler",
+        "sign_commits",
+        "model",
+        "limits",
+        "loop",
+        "worktree",
+        "notify",
+    )
+)
+
+EXAMPLE_SECRETS = frozenset(("change-me-in-production", "changeme", "secret"))
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
+Money = Annotated[float, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
+Filled = Annotated[str, msgspec.Meta(min_length=1)]
+Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+
+
+class Server(Table, frozen=True):
+    host: Filled = "127.0.0.1"
+    port: Port = 8080
+    admin_token: str = ""
+    max_body_bytes: AtLeastOne = 10485760
+    public_url: str = ""
+
+
+class Webhook(Table, frozen=True):
+    secret: Filled
+
+
+class Forgejo(Table, frozen=True):
+    url: Filled
+    token: Filled
+    bot_logins: list[str] = ["fordjent[bot]", "fordjent-bot"]
+    allowed_senders: list[str] = []
+    requests_per_minute: AtLeastOne = 600
+
+
+class State(Table, frozen=True):
+    dir: Filled = "~/.local/state/fordjent"
+    database: str = ""
+
+
+class Sessions(Table, frozen=True):
+    agent_type: Filled = "builtin"
+    max_sessions: AtLeastOne = 10
+    idle_timeout: Duration = "4h"
+    run_timeout: Duration = "60m"
+    shutdown_grace: Duration = "30s"
+    coalesce: Duration = "2s"
+    max_runs_per_hour: AtLeastOne = 12
+    require_role: bool = False
+    reconcile_interval: Duration = "5m"
+
+
+class Agent(Table, frozen=True):
+    context_window: AtLeastOne = 128000
+    compaction_threshold: Share = 0.8
+    compaction: Literal["truncate", "summary"] = "truncate"
+    commit_prefix: str = "[agent-automation]"
+    max_sub_issues: AtLeastOne = 8
+
+
+class Provider(Table, frozen=True):
+    """One model endpoint. `base_url` "scripted:PATH" is the shipped scripted model (models/scripted.py)."""
+
+    base_url: Filled
+    model: Filled
+    api_key: str = ""
+    max_tokens: AtLeastOne = 16384
+    temperature: float | None = 0.3
+    timeout: Duration = "120s"
+    max_retries: Count = 4
+    retry_base_delay: Duration = "2s"
+    retry_max_delay: Duration = "60s"
+    max_concurrent: AtLeastOne = 3
+    system_role: bool = True
+    parallel_tools: bool = True
+    input_usd_per_million: Money = 0.0
+    output_usd_per_million: Money = 0.0
+    fallback: str = ""
+
+
+class Role(Table, frozen=True):
+    provider: str = ""
+    max_turns: Count = 0
+    tools: list[str] = []
+    prompt: str = ""
+    token: str = ""
+
+
+class Policy(Table, frozen=True):
+    merge: Literal["human", "auto"] = "human"
+    merge_queue: Literal["overlap", "conflict"] = "overlap"
+    protected_branches: list[str] = ["main", "master"]
+
+
+class Verify(Table, frozen=True):
+    commands: list[str] = []
+    timeout: Duration = "15m"
+
+
+class Budget(Table, frozen=True):
+    session: Money = 0.0
+    repository: Money = 0.0
+    month: Money = 0.0
+
+
+class Memory(Table, frozen=True):
+    compaction_time: str = "02:00"
+    compaction_path: str = "docs/issues"
+
+
+class Log(Table, frozen=True):
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "text", "json"] = "auto"
+
+
+class Config(Table, frozen=True, dict=True):
+    """The whole of it; `path` is where it was read from."""
+
+    webhook: Webhook
+    forgejo: Forgejo
+    providers: dict[str, Provider]
+    agent_config_dir: str = ""
+    agents_dir: str = ""
+    prompts_dir: str = ""
+    server: Server = Server()
+    state: State = State()
+    sessions: Sessions = Sessions()
+    agent: Agent = Agent()
+    roles: dict[str, Role] = {}
+    policy: Policy = Policy()
+    verify: Verify = Verify()
+    budget: Budget = Budget()
+    memory: Memory = Memory()
+    log: Log = Log()
+    agent_environment: AgentEnvironment = msgspec.field(default_factory=AgentEnvironment)
+    sandbox: Sandbox = Sandbox()
+
+    @cached_property
+    def path(self) -> Path:
+        return Path("config.toml").absolute()  # replaced by `load`
+
+    def folder(self, value: str) -> Path:
+        """A folder named in config.toml: ~ expanded, relative ones below the file's own folder."""
+        return self.path.parent / Path(value).expanduser()
+
+    @property
+    def state_dir(self) -> Path:
+        return self.folder(self.state.dir)
+
+    @property
+    def database_url(self) -> str:
+        """For SQLAlchemy."""
+        return self.state.database or f"sqlite:///{self.state_dir / 'fordjent.db'}"
+
+    @property
+    def first_provider(self) -> str:
+        return next(iter(self.providers))
+
+    @property
+    def person(self) -> Person:
+        """Who commits, until the forge has told the bot's own name and address."""
+        return Person("Fordjent", "fordjent@noreply.invalid")
+
+    def secrets(self) -> list[str]:
+        """Every value in it that must show up nowhere: for the redactor."""
+        found = [self.webhook.secret, self.forgejo.token, self.server.admin_token]
+        found += [provider.api_key for provider in self.providers.values()]
+        found += [role.token for role in self.roles.values()]
+        database = urlsplit(self.state.database).password or ""
+        return [value for value in (*found, database) if value]
+
+
+def load(given: str | None = None) -> Config:
+    """The configuration that `--config`, the environment or the current folder names.
+
+    Raises:
+        BadConfig: missing, malformed, or a value that cannot work; names file and key.
+    """
+    path = toml.locate(given)
+    config = toml.take(path, toml.read(path), Config, ENT_AGENT_NAMES)
+    config.__dict__["path"] = path
+    _check(config)
+    return config
+
+
+ROLES = ("pm", "implementer", "reviewer", "tester", "devops")
+
+
+def _check(config: Config) -> None:
+    def wrong(key: str, why: str, hint: str = "") -> BadConfig:
+        return BadConfig(f"{config.path}: {key}: {why}", hint=hint or "config.toml.example has every key")
+
+    if config.webhook.secret.strip().lower() in EXAMPLE_SECRETS:
+        raise wrong("webhook.secret", "is an example's", hint="make one: `openssl rand -hex 32`")
+    for key, url in (("forgejo.url", config.forgejo.url), ("server.public_url", config.server.public_url)):
+        parts = urlsplit(url)
+        if url and (parts.scheme not in ("http", "https") or not parts.hostname):
+            raise wrong(key, f"{url!r} must be like https://forge.example.org")
+        if parts.username or parts.password:
+            raise wrong(key, "holds a name or password; the token stands in forgejo.token")
+    if not config.providers:
+        raise wrong("providers", "at least one, as [providers.main]")
+    for name, provider in config.providers.items():
+        if provider.fallback and provider.fallback not in config.providers:
+            raise wrong(f"providers.{name}.fallback", f"there is no provider {provider.fallback!r}")
+    for name, role in config.roles.items():
+        if name not in ROLES:
+            raise wrong(f"roles.{name}", f"no such role; there are {', '.join(ROLES)}")
+        if role.provider and role.provider not in config.providers:
+            raise wrong(f"roles.{name}.provider", f"there is no provider {role.provider!r}")

@@ -1,0 +1,1 @@
+"""Forgejo's REST API: one function per endpoint, typed answers and errors."""

@@ -1,0 +1,1 @@
+"""What a pull request must pass before it is opened, and merging."""

@@ -1,0 +1,1 @@
+"""Webhook deliveries: verified, read, and made into events."""

@@ -1,0 +1,1 @@
+"""Calls to language models: one protocol, the OpenAI-compatible endpoint and a scripted one."""

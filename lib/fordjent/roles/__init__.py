@@ -1,0 +1,1 @@
+"""What a session acts as: pm, implementer, reviewer, tester, devops."""

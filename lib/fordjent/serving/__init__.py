@@ -1,0 +1,1 @@
+"""The process: HTTP, worker, timers, and how they start and stop."""

@@ -1,0 +1,1 @@
+"""A session per issue or pull request: from what came in to what came of it."""

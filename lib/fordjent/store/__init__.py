@@ -1,0 +1,1 @@
+"""What must outlive the process: the database, one module for the rows of each part."""

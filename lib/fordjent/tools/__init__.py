@@ -1,0 +1,1 @@
+"""What an agent can do: one typed tool each, bound to its session."""

@@ -1,0 +1,1 @@
+"""A forge repository's two repositories here, and a worktree per session."""
