@@ -89,6 +89,7 @@ def idle(work: Work, turns: int) -> list[Pair]:
 
 def per_issue(folder: Path, issues: int, turns: int) -> Pair:
     """The loop's own time for an issue: a whole pass, without the agent's part, by the number of issues."""
+    folder.mkdir()
     number = iter(range(1000))
 
     def ours() -> Figure:

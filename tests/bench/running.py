@@ -25,7 +25,7 @@ class Sizes:
 
 
 LARGE = Sizes(trackers=(100, 1_000, 10_000, 100_000))
-QUICK = Sizes(trackers=(20,), turns=1, issues=1)
+QUICK = Sizes(trackers=(20,), turns=1, issues=2)
 """So that a test can see the whole of it run."""
 
 
@@ -46,7 +46,7 @@ def run(sizes: Sizes, target: Path) -> None:
         results.idle += looping.idle(Work.make(folder / "idle", 0), sizes.turns)
         for issues in sorted({1, sizes.issues}):
             print(f"{issues} to work", flush=True)
-            results.looping.append(looping.per_issue(folder, issues, sizes.turns))
+            results.looping.append(looping.per_issue(folder / f"{issues} to work", issues, sizes.turns))
         results.steps = looping.steps(folder, sizes.issues)
     target.write_text(page.text(results), encoding="utf-8")
     print(f"wrote {target}")
