@@ -222,6 +222,17 @@ def schema(ctx: Context) -> None:
     (ROOT / "docs/record.schema.json").write_text(record_schema.text(), encoding="utf-8")
 
 
+@task
+def migration(ctx: Context) -> None:
+    """Write the first migration anew, after a change of lib/fordjent/store/schema.py."""
+    from fordjent.store import migrating
+
+    with ctx.cd(str(ROOT)):
+        written = str(migrating.write_first())
+        python(ctx, "-m", "ruff", "check", "--quiet", "--fix", written)
+        python(ctx, "-m", "ruff", "format", "--quiet", written)
+
+
 def python(ctx: Context, *words: str) -> None:
     """Run our Python as a person would, and end as it does."""
     command = shlex.join([sys.executable, *words])

@@ -16,7 +16,7 @@ from tests.support.sample import WELSH
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = ROOT / "bin"
-COMMANDS = sorted(path.name for path in BIN.glob("ent-agent-*"))
+COMMANDS = sorted(path.name for path in BIN.iterdir() if path.is_file() and path.suffix != ".py")
 PROJECT = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 BARE = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"}
 
