@@ -33,6 +33,7 @@ GROUP = 256
 """At most as many writes in one transaction."""
 BUSY_SECONDS = 30.0
 READERS = 4
+WRITES = "fordjent_writes"
 
 
 @dataclass
@@ -129,7 +130,7 @@ class Database:
     def _commit(self, group: list[_Write]) -> None:
         outcomes: list[tuple[_Write, Any, BaseException | None]] = []
         try:
-            with self._engine.begin() as connection:
+            with self._engine.execution_options(**{WRITES: True}).begin() as connection:
                 for write in group:
                     try:
                         with connection.begin_nested():
@@ -175,7 +176,10 @@ def _prepare(connection: Any, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
+    # A transaction that reads first and writes then fails at once where another process wrote in between
+    # (SQLITE_BUSY_SNAPSHOT, for which no time-out waits): so a writer says at the start what it is.
+    writes = connection.get_execution_options().get(WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 __all__ = ["Database", "TryLater", "connect"]

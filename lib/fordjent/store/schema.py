@@ -117,6 +117,7 @@ sessions = Table(
     Column("role", String, nullable=False, default="implementer"),
     Column("state", String, nullable=False, default="created", index=True),
     Column("reason", Text, nullable=False, default="", doc="why it is in that state"),
+    Column("failure", String, nullable=False, default="", doc="max_turns | error | … of one that failed"),
     Column("branch", String, nullable=False, default="", doc="head branch that it works on"),
     Column("base", String, nullable=False, default=""),
     Column("pull", Integer, nullable=False, default=0, doc="number of its pull request; 0: none yet"),

@@ -126,6 +126,7 @@ def upgrade() -> None:
         sa.Column("role", sa.String(), nullable=False),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("failure", sa.String(), nullable=False),
         sa.Column("branch", sa.String(), nullable=False),
         sa.Column("base", sa.String(), nullable=False),
         sa.Column("pull", sa.Integer(), nullable=False),
