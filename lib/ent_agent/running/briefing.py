@@ -9,10 +9,11 @@ from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.records import IssueSection, Record, WorktreeSection
 from ent_agent.repositories import repositories
-from ent_agent.running import prompts, runs
+from ent_agent.running import runs
 from ent_agent.running.workplace import RunFolder
 from ent_agent.selection import attempts
 from ent_agent.tracker.model import Comment
+from harness import templates
 from harness.errors import BadData
 from harness.git import Git
 from harness.objects import Entry
@@ -91,7 +92,7 @@ def task(record: Record, config: Config) -> str:
     Raises:
         BadConfig: a template is wrong.
     """
-    return prompts.render(config, "task.md.j2", **vars(brief(record, config)))
+    return templates.render(config, "task.md.j2", **vars(brief(record, config)))
 
 
 def brief(record: Record, config: Config) -> Briefing:
@@ -177,7 +178,7 @@ def _shown(comments: list[Comment], before: _Before, config: Config) -> tuple[li
     shown: list[ShownComment] = []
     room = COMMENTS_CHARACTERS
     for comment in reversed(comments):
-        room -= min(len(comment.description), prompts.DATA_CHARACTERS)
+        room -= min(len(comment.description), templates.DATA_CHARACTERS)
         if room < 0:
             break
         new = before.known and comment.id not in before.comment_ids

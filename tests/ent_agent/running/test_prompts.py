@@ -17,10 +17,11 @@ from ent_agent.claims import standing
 from ent_agent.config import Config
 from ent_agent.records import Record, ResultSection, RunSection, derive
 from ent_agent.repositories import repositories
-from ent_agent.running import briefing, prompts, runs
+from ent_agent.running import briefing, runs
 from ent_agent.sample import ALICE
 from ent_agent.selection import attempts
 from ent_agent.tracker.model import Comment, Issue
+from harness import templates
 from harness.errors import BadConfig
 from harness.git import Person
 from tests.support.bench import Bench
@@ -253,7 +254,7 @@ def test_a_wrong_template_is_named_with_its_line(bench: Bench, place: Path, temp
 
 def test_a_missing_prompts_dir_is_named(bench: Bench, place: Path) -> None:
     with pytest.raises(BadConfig, match=r"prompts_dir: .*none is no folder"):
-        prompts.render(configuration(place, bench.sample.url, prompts_dir="none"), "task.md.j2")
+        templates.render(configuration(place, bench.sample.url, prompts_dir="none"), "task.md.j2")
 
 
 # ---- fences
@@ -261,7 +262,7 @@ def test_a_missing_prompts_dir_is_named(bench: Bench, place: Path) -> None:
 
 @given(st.text(st.one_of(st.characters(), st.sampled_from("~\n\r \x85\u2028"))))
 def test_no_text_closes_its_fence(text: str) -> None:
-    lines = prompts.data(text).split("\n")
+    lines = templates.data(text).split("\n")
     fence = lines[0]
     assert set(fence) == {"~"} and lines[-1] == fence
     assert not any(line.strip(" ").startswith(fence) for line in lines[1:-1])
@@ -269,8 +270,8 @@ def test_no_text_closes_its_fence(text: str) -> None:
 
 @given(st.text())
 def test_a_line_is_one_line(text: str) -> None:
-    assert len(prompts.line(text).splitlines()) <= 1
+    assert len(templates.line(text).splitlines()) <= 1
 
 
 def test_long_data_is_cut_and_says_so() -> None:
-    assert prompts.data("x" * 20, 5) == "~~~~\nxxxxx\n[15 more characters are left out here]\n~~~~"
+    assert templates.data("x" * 20, 5) == "~~~~\nxxxxx\n[15 more characters are left out here]\n~~~~"

@@ -11,9 +11,8 @@ import shlex
 import traceback
 import unicodedata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ent_agent.config import Config
 from harness import shipped
 from harness.errors import BadConfig
 
@@ -26,7 +25,19 @@ LINE_CHARACTERS = 300
 _BIDIRECTIONAL = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F])
 
 
-def render(config: Config, template: str, **values: Any) -> str:
+class Settings(Protocol):
+    """What of a configuration matters here."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def prompts_dir(self) -> str: ...
+
+    def folder(self, value: str) -> Path: ...
+
+
+def render(config: Settings, template: str, **values: Any) -> str:
     """A template of that name (`task.md.j2`) with these values.
 
     Raises:
@@ -70,7 +81,7 @@ def clean(text: str) -> str:
     return "".join(kept)
 
 
-def _environment(config: Config) -> Environment:
+def _environment(config: Settings) -> Environment:
     import jinja2
 
     folders = [shipped.folder("prompts")]
@@ -88,7 +99,7 @@ def _environment(config: Config) -> Environment:
     return environment
 
 
-def _own_folder(config: Config) -> Path:
+def _own_folder(config: Settings) -> Path:
     folder = config.folder(config.prompts_dir)
     if not folder.is_dir():
         raise BadConfig(f"{config.path}: prompts_dir: {folder} is no folder")
