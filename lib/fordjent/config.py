@@ -63,7 +63,7 @@ class Webhook(Table, frozen=True):
 class Forgejo(Table, frozen=True):
     url: Filled
     token: Filled
-    bot_logins: list[str] = ["fordjent[bot]", "fordjent-bot"]
+    bot_logins: list[str] = msgspec.field(default_factory=lambda: ["fordjent[bot]", "fordjent-bot"])
     allowed_senders: list[str] = []
     requests_per_minute: AtLeastOne = 600
 
@@ -124,7 +124,7 @@ class Role(Table, frozen=True):
 class Policy(Table, frozen=True):
     merge: Literal["human", "auto"] = "human"
     merge_queue: Literal["overlap", "conflict"] = "overlap"
-    protected_branches: list[str] = ["main", "master"]
+    protected_branches: list[str] = msgspec.field(default_factory=lambda: ["main", "master"])
 
 
 class Verify(Table, frozen=True):
