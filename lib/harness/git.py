@@ -9,6 +9,7 @@ files (`refs.py`).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -44,10 +45,18 @@ class GitFailed(TryLater):
 
     def __init__(self, finished: Finished, *, message: str = "", hint: str = "") -> None:
         said = finished.error_text.splitlines()
-        last = "timed out" if finished.timed_out else (said[-1] if said else "")
+        last = "timed out" if finished.timed_out else _telling(said)
         verb = next((word for word in finished.argv[1:] if not word.startswith("-")), "")
         super().__init__(message or f"git {verb}: {last or f'exit {finished.exit_code}'}", hint=hint)
         self.finished = finished
+
+
+_DISK = re.compile(r"No space left on device|Disk quota exceeded|Read-only file system")
+
+
+def _telling(said: Sequence[str]) -> str:
+    """Of what git said, the line that a person can act on: the disk's refusal, which others follow, else the last."""
+    return next((line for line in said if _DISK.search(line)), said[-1] if said else "")
 
 
 @dataclass(frozen=True)
