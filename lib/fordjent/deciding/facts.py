@@ -1,0 +1,66 @@
+"""What must be known, besides the event itself, to decide about it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fordjent.roles.roles import DEFAULT
+
+WRITERS = frozenset(("owner", "admin", "write"))
+
+
+class Inline(msgspec.Struct, frozen=True, kw_only=True):
+    """A review's comment on a line of a file."""
+
+    path: str
+    line: int
+    text: str
+    hunk: str = ""
+
+
+class KnownReview(msgspec.Struct, frozen=True, kw_only=True):
+    """The review that an event tells of, as the forge has it."""
+
+    id: int
+    inline: tuple[Inline, ...] = ()
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """`labels_before`, `assignees_before` None: the issue was never seen.
+
+    `session_role` "": there is no session. `author_role`: of the session that made the bot's
+    own pull request. `reviewer_login`: of a reviewer with an account of its own. `ours`: the
+    comment is known to be one that we wrote. `head_message`: of a pull request's newest
+    commit, where it is known. `runs_last_hour`: of the session, the oldest of them begun at
+    `first_run_at`; `review` None: not asked.
+    """
+
+    bot_logins: frozenset[str] = frozenset()
+    reviewer_login: str = ""
+    allowed_senders: frozenset[str] = frozenset()
+    permission: str = "none"
+    ours: bool = False
+    is_pull: bool | None = None
+    labels_before: tuple[str, ...] | None = None
+    assignees_before: tuple[str, ...] | None = None
+    session_role: str = ""
+    author_role: str = DEFAULT
+    head_message: str = ""
+    review: KnownReview | None = None
+    default_branch: str = ""
+    protected_branches: frozenset[str] = frozenset()
+    commit_prefix: str = "[agent-automation]"
+    require_role: bool = False
+    max_runs_per_hour: int = 12
+    runs_last_hour: int = 0
+    first_run_at: float = 0.0
+
+    def is_bot(self, login: str) -> bool:
+        """Logins are told apart as the forge does: without regard to case."""
+        return login.casefold() in self.bot_logins
+
+    def may_start(self, login: str) -> bool:
+        return self.permission in WRITERS or login.casefold() in self.allowed_senders
+
+    def is_protected(self, branch: str) -> bool:
+        return branch in self.protected_branches or branch == self.default_branch
