@@ -1,0 +1,176 @@
+"""A row for each model call: reserved before it, settled after, and what all of them have cost.
+
+A reservation counts as spent from the moment it is made. So budgets hold whatever happens to the
+process, and two writers cannot both spend the last of one.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+import msgspec
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+
+from fordjent.config import Budget
+from fordjent.models.messages import Answer
+from fordjent.models.model import ModelFailure
+from fordjent.store.schema import model_calls
+
+LEFT_OVER_SECONDS = 3600.0
+"""A reservation that old is of a process that has ended: no call takes that long."""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """What is about to be asked, and the most that it may cost. `key` is the session's, as text."""
+
+    key: str
+    run: str
+    repository: str
+    role: str
+    turn: int
+    provider: str
+    model: str
+    cost_microdollars: int
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """What calls took, of one session, model or month."""
+
+    name: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    cost_microdollars: int
+
+
+def reserve(connection: Connection, call: Call, budget: Budget, now: float) -> int:
+    """Note that the call is being made; its id.
+
+    Raises:
+        ModelFailure: kind budget; with it a budget could be exceeded. Nothing is noted.
+    """
+    settle_left_over(connection, now)
+    for name, of, dollars in (
+        ("session", model_calls.c.key == call.key, budget.session),
+        ("repository", _this_month(now) & (model_calls.c.repository == call.repository), budget.repository),
+        ("month", _this_month(now), budget.month),
+    ):
+        if not dollars:
+            continue
+        limit = round(dollars * 1_000_000)
+        spent = _sum(connection, of)
+        if spent + call.cost_microdollars > limit:
+            raise ModelFailure(
+                "budget",
+                f"budget.{name} of ${dollars:.2f} is reached: ${spent / 1e6:.4f} are spent, "
+                f"and the next call may cost ${call.cost_microdollars / 1e6:.4f}",
+                hint=f"raise budget.{name} in config.toml"
+                + ("" if name == "session" else ", or wait for the next month"),
+            )
+    row = msgspec.structs.asdict(call) | {"state": "reserved", "at": now}
+    inserted = connection.execute(insert(model_calls).values(**row)).inserted_primary_key
+    assert inserted is not None
+    return int(inserted[0])
+
+
+def settle(connection: Connection, call_id: int, answer: Answer) -> None:
+    """Note what the call really took. Repeatable."""
+    _end(
+        connection,
+        call_id,
+        state="answered",
+        provider=answer.provider,
+        model=answer.model,
+        tokens_in=answer.usage.tokens_in,
+        tokens_out=answer.usage.tokens_out,
+        tokens_cached=answer.usage.tokens_cached,
+        cost_microdollars=answer.cost_microdollars,
+        retries=answer.retries,
+        latency_seconds=answer.latency_seconds,
+        error="usage estimated" if answer.usage.estimated else "",
+    )
+
+
+def fail(connection: Connection, call_id: int, failure: ModelFailure) -> None:
+    """Note that nothing came of it, and what that took."""
+    _end(
+        connection,
+        call_id,
+        state="failed",
+        tokens_in=failure.spent.tokens_in,
+        tokens_out=failure.spent.tokens_out,
+        cost_microdollars=failure.spent_microdollars,
+        error=f"{failure.kind}: {failure.message}"[:2000],
+    )
+
+
+def abandon(connection: Connection, call_id: int, why: str) -> None:
+    """Note that its end was not waited for: what was reserved stays spent."""
+    _end(connection, call_id, state="failed", error=f"{why}; what was reserved counts as spent")
+
+
+def settle_left_over(connection: Connection, now: float) -> int:
+    """Give up reservations of processes that have ended; how many."""
+    done = connection.execute(
+        update(model_calls)
+        .where(model_calls.c.state == "reserved", model_calls.c.at < now - LEFT_OVER_SECONDS)
+        .values(state="failed", error="its process ended; what was reserved counts as spent")
+    )
+    return done.rowcount
+
+
+def spent_on(connection: Connection, key: str) -> Spent:
+    """What a session has taken so far."""
+    found = _spent(connection, model_calls.c.key, model_calls.c.key == key, 1)
+    return found[0] if found else Spent(key, 0, 0, 0, 0, 0)
+
+
+def spent_by_model(connection: Connection, since: float) -> list[Spent]:
+    """What each model has taken, the dearest first."""
+    return _spent(connection, model_calls.c.model, model_calls.c.at >= since, 1000)
+
+
+def spent_by_session(connection: Connection, since: float, limit: int = 100) -> list[Spent]:
+    """What each session has taken, the dearest first."""
+    return _spent(connection, model_calls.c.key, model_calls.c.at >= since, limit)
+
+
+def month_start(now: float) -> float:
+    """The first moment of the month of `now`, in UTC."""
+    at = datetime.fromtimestamp(now, UTC)
+    return datetime(at.year, at.month, 1, tzinfo=UTC).timestamp()
+
+
+def _this_month(now: float) -> ColumnElement[bool]:
+    return model_calls.c.at >= month_start(now)
+
+
+def _sum(connection: Connection, of: ColumnElement[bool]) -> int:
+    total = select(func.coalesce(func.sum(model_calls.c.cost_microdollars), 0)).where(of)
+    return int(connection.execute(total).scalar_one())
+
+
+def _spent(
+    connection: Connection, name: ColumnElement[str], of: ColumnElement[bool], limit: int
+) -> list[Spent]:
+    sums = [
+        func.coalesce(func.sum(column), 0)
+        for column in (
+            model_calls.c.tokens_in,
+            model_calls.c.tokens_out,
+            model_calls.c.tokens_cached,
+            model_calls.c.cost_microdollars,
+        )
+    ]
+    rows = connection.execute(
+        select(name, func.count(), *sums)
+        .where(of)
+        .group_by(name)
+        .order_by(sums[-1].desc(), name)
+        .limit(limit)
+    )
+    return [Spent(str(row[0]), *(int(value) for value in row[1:])) for row in rows]
+
+
+def _end(connection: Connection, call_id: int, **values: object) -> None:
+    connection.execute(update(model_calls).where(model_calls.c.id == call_id).values(**values))
