@@ -4,10 +4,12 @@ Everything is written by one thread, in transactions of what waits: each `write`
 of its own, so that one that fails takes no other with it, and is over when it is on disk.
 
     async with Database.open(config.database_url) as database:
-        event_id = await database.write(deliveries.accept, delivery, now)
-        waiting = await database.read(sessions.waiting, now)
+        accepted = await database.write(deliveries.accept, delivery, now)
+        waiting = await database.read(events.waiting, now, 100)
 
-The functions take a connection first: plain SQLAlchemy Core, in the modules beside this one.
+The functions take a connection first: plain SQLAlchemy Core, in the modules beside this one. They do
+nothing but read and write rows: where a group of them cannot be committed, each is run once more, alone.
+A write that is cancelled before its turn is not done; after that it is done, though nobody waits for it.
 """
 
 from __future__ import annotations
@@ -18,22 +20,20 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import make_url
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
 
-from harness.errors import BadConfig, TryLater
+from fordjent.store.connecting import failure_of, in_transaction, reading, writing
+from harness.errors import TryLater
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 GROUP = 256
 """At most as many writes in one transaction."""
-BUSY_SECONDS = 30.0
 READERS = 4
-WRITES = "fordjent_writes"
 
 
 @dataclass
@@ -42,12 +42,29 @@ class _Write:
     result: Future[Any] = field(default_factory=Future)
 
 
+@dataclass
+class _Outcome:
+    value: Any = None
+    error: BaseException | None = None
+
+
+class _Broken(Exception):
+    """The transaction is gone, whatever the savepoints say."""
+
+
+class _Refused(Exception):
+    """A transaction could not even begin."""
+
+
 class Database:
     """Of one process. `open` brings the schema up to date."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, writer: Engine, reader: Engine) -> None:
+        self._writing = writer
+        self._reading = reader
         self._waiting: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
+        self._order = threading.Lock()
+        self._ended: str = ""
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._writer = threading.Thread(target=self._write_all, name="writer", daemon=True)
         self._writer.start()
@@ -56,25 +73,32 @@ class Database:
     def open(cls, url: str) -> Database:
         """
         Raises:
-            BadConfig: state.database is no address of a database that we know.
-            TryLater: it is not there, or a newer version of this program has written it.
+            BadConfig: state.database is no address of a database that we know, no database stands there,
+                or a newer version of this program has written it.
         """
         from fordjent.store import migrating
 
-        engine = connect(url)
-        migrating.upgrade(engine)
-        return cls(engine)
+        writer = writing(url)
+        try:
+            migrating.upgrade(writer)
+        except DBAPIError as error:
+            raise failure_of(error) or error from error
+        return cls(writer, reading(url, READERS))
 
     async def write(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `function(connection, …)` in the writer; back when it is committed."""
+        """Run `function(connection, …)` in the writer; back when it is committed.
+
+        Raises:
+            TryLater: the disk is full, or another process holds the database for too long.
+        """
         return await asyncio.wrap_future(self.submit(function, *args, **kwargs))
 
     async def read(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `function(connection, …)` in a transaction that sees one moment."""
+        """Run `function(connection, …)` in a transaction that sees one moment and can write nothing."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, lambda: self.look(function, *args, **kwargs))
 
@@ -83,20 +107,30 @@ class Database:
     ) -> Future[T]:
         """`write` for callers that are not in the event loop: `.result()` waits."""
         write = _Write(lambda connection: function(connection, *args, **kwargs))
-        self._waiting.put(write)
+        with self._order:  # nothing is put behind the end, where nobody would come for it
+            if self._ended:
+                raise TryLater(self._ended, hint="start the program anew", code="database_closed")
+            self._waiting.put(write)
         return write.result
 
     def look(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`read`, here and now."""
-        with self._engine.connect() as connection:
-            return function(connection, *args, **kwargs)
+        try:
+            with self._reading.connect() as connection:
+                return function(connection, *args, **kwargs)
+        except DBAPIError as error:
+            raise failure_of(error) or error from error
 
     def close(self) -> None:
         """Write what waits, and end. Repeatable."""
-        self._waiting.put(None)
+        with self._order:
+            if not self._ended:
+                self._ended = "the database is closed"
+                self._waiting.put(None)
         self._writer.join()
         self._readers.shutdown()
-        self._engine.dispose()
+        self._writing.dispose()
+        self._reading.dispose()
 
     async def __aenter__(self) -> Database:
         return self
@@ -107,79 +141,87 @@ class Database:
     # ---- the writer
 
     def _write_all(self) -> None:
-        while True:
-            first = self._waiting.get()
-            if first is None:
-                return
-            group = [first, *self._more()]
-            ends = None in group
-            self._commit([write for write in group if write is not None])
-            if ends:
-                return
+        try:
+            while self._commit(self._next()):
+                pass
+        finally:  # also where it dies of a fault of ours: nobody is left waiting
+            with self._order:
+                self._ended = self._ended or "the database's writer has died"
+            while not self._waiting.empty():
+                left = self._waiting.get()
+                if left and left.result.set_running_or_notify_cancel():
+                    left.result.set_exception(TryLater(self._ended, code="database_closed"))
 
-    def _more(self) -> list[_Write | None]:
-        """What else waits by now."""
-        found: list[_Write | None] = []
-        while len(found) < GROUP - 1 and None not in found:
+    def _next(self) -> list[_Write | None]:
+        """What waits by now, at least one; None at its end: there will be no more."""
+        found = [self._waiting.get()]
+        while len(found) < GROUP and found[-1] is not None:
             try:
                 found.append(self._waiting.get_nowait())
             except queue.Empty:
                 break
         return found
 
-    def _commit(self, group: list[_Write]) -> None:
-        outcomes: list[tuple[_Write, Any, BaseException | None]] = []
+    def _commit(self, group: list[_Write | None]) -> bool:
+        """Whether it goes on."""
+        writes = [write for write in group if write and write.result.set_running_or_notify_cancel()]
+        outcomes = self._together(writes)
+        for write, outcome in zip(writes, outcomes, strict=True):
+            if outcome.error is None:
+                write.result.set_result(outcome.value)
+            else:
+                write.result.set_exception(outcome.error)
+        return group[-1] is not None
+
+    def _together(self, writes: list[_Write]) -> list[_Outcome]:
+        """All in one transaction, or, where that breaks, each in one of its own."""
+        if not writes:
+            return []
         try:
-            with self._engine.execution_options(**{WRITES: True}).begin() as connection:
-                for write in group:
-                    try:
-                        with connection.begin_nested():
-                            outcomes.append((write, write.function(connection), None))
-                    except BaseException as error:  # the caller's, who gets it
-                        outcomes.append((write, None, error))
-        except BaseException as error:  # the commit itself: nothing of the group is on disk
-            outcomes = [(write, None, error) for write in group]
-        for write, result, failed in outcomes:
-            if write.result.set_running_or_notify_cancel():
-                if failed is None:
-                    write.result.set_result(result)
-                else:
-                    write.result.set_exception(failed)
+            return self._transaction(writes)
+        except _Refused as refused:
+            return [_failed(refused.__cause__) for _ in writes]
+        except (DBAPIError, _Broken) as error:
+            if len(writes) == 1:
+                return [_failed(error.__cause__ if isinstance(error, _Broken) else error)]
+        outcomes: list[_Outcome] = []
+        for write in writes:
+            outcomes += self._together([write])
+        return outcomes
+
+    def _transaction(self, writes: list[_Write]) -> list[_Outcome]:
+        try:
+            connection = self._writing.connect()
+        except DBAPIError as error:
+            raise _Refused from error
+        with connection:
+            try:
+                connection.begin()
+            except DBAPIError as error:
+                raise _Refused from error
+            outcomes = [_one(connection, write) for write in writes]
+            connection.commit()
+        return outcomes
 
 
-def connect(url: str) -> Engine:
-    """An engine whose SQLite connections are durable, wait for each other, and check references.
-
-    Raises:
-        BadConfig: no address of a database that we know.
-    """
+def _one(connection: Connection, write: _Write) -> _Outcome:
+    connection.exec_driver_sql("SAVEPOINT one")
     try:
-        parsed = make_url(url)
-    except Exception as error:
-        raise BadConfig("state.database is no database's address", hint="like postgresql://…") from error
-    if parsed.get_backend_name() != "sqlite":
-        raise BadConfig(
-            f"state.database: {parsed.get_backend_name()} is not supported yet", hint='leave it ""'
-        )
-    if parsed.database:
-        Path(parsed.database).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    engine = create_engine(parsed, connect_args={"timeout": BUSY_SECONDS})
-    event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _begin)
-    return engine
+        value = write.function(connection)
+    except BaseException as error:  # the caller's, who gets it
+        if not in_transaction(connection):  # SQLite gives the whole of it up on a full disk, and more
+            raise _Broken from error
+        connection.exec_driver_sql("ROLLBACK TO one")
+        connection.exec_driver_sql("RELEASE one")
+        return _failed(error)
+    connection.exec_driver_sql("RELEASE one")
+    return _Outcome(value)
 
 
-def _prepare(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # sqlite3 would begin transactions at its own times
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "cache_size=-16000"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin(connection: Connection) -> None:
-    # A transaction that reads first and writes then fails at once where another process wrote in between
-    # (SQLITE_BUSY_SNAPSHOT, for which no time-out waits): so a writer says at the start what it is.
-    writes = connection.get_execution_options().get(WRITES, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-__all__ = ["Database", "TryLater", "connect"]
+def _failed(error: BaseException | None) -> _Outcome:
+    assert error is not None
+    failure = failure_of(error) if isinstance(error, DBAPIError) else None
+    if failure is None:
+        return _Outcome(error=error)
+    failure.__cause__ = error
+    return _Outcome(error=failure)

@@ -31,7 +31,8 @@ Serial = BigInteger().with_variant(Integer, "sqlite")
 deliveries = Table(
     "deliveries",
     metadata,
-    Column("id", String, primary_key=True, doc="X-Forgejo-Delivery; made up where none was sent"),
+    Column("seq", Serial, primary_key=True, autoincrement=True, doc="the order in which they came"),
+    Column("id", String, nullable=False, unique=True, doc="X-Forgejo-Delivery; made up where none was sent"),
     Column("event_id", String, nullable=False, unique=True, doc="what the sender was answered"),
     Column("event_type", String, nullable=False, doc="X-Forgejo-Event-Type, else -Event"),
     Column("action", String, nullable=False, default=""),
@@ -44,6 +45,7 @@ deliveries = Table(
     Column("body_hash", String, nullable=False, index=True, doc="SHA-256, hex"),
     Column("received_at", Float, nullable=False, index=True),
     Column("duplicates", Integer, nullable=False, default=0, doc="how often it came again"),
+    Index("deliveries_by_status", "status", "duplicates"),
 )
 
 counters = Table(
@@ -214,6 +216,17 @@ tool_calls = Table(
     Column("result", Text, nullable=False, default="", doc="redacted, capped"),
     Column("begun_at", Float, nullable=False),
     Column("ended_at", Float),
+)
+
+notes = Table(
+    "notes",
+    metadata,
+    Column("id", Serial, primary_key=True, autoincrement=True),
+    Column("key", String, nullable=False, index=True),
+    Column("run", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("text", Text, nullable=False, doc="what an agent wants the next run on the key to know; redacted"),
+    Column("at", Float, nullable=False),
 )
 
 gate_results = Table(

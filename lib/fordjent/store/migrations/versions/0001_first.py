@@ -17,6 +17,9 @@ def upgrade() -> None:
     )
     op.create_table(
         "deliveries",
+        sa.Column(
+            "seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("event_id", sa.String(), nullable=False),
         sa.Column("event_type", sa.String(), nullable=False),
@@ -30,9 +33,11 @@ def upgrade() -> None:
         sa.Column("body_hash", sa.String(), nullable=False),
         sa.Column("received_at", sa.Float(), nullable=False),
         sa.Column("duplicates", sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
+        sa.PrimaryKeyConstraint("seq"),
         sa.UniqueConstraint("event_id"),
+        sa.UniqueConstraint("id"),
     )
+    op.create_index("deliveries_by_status", "deliveries", ["status", "duplicates"], unique=False)
     op.create_index(op.f("ix_deliveries_body_hash"), "deliveries", ["body_hash"], unique=False)
     op.create_index(op.f("ix_deliveries_received_at"), "deliveries", ["received_at"], unique=False)
     op.create_table(
@@ -101,6 +106,19 @@ def upgrade() -> None:
     op.create_index(op.f("ix_model_calls_at"), "model_calls", ["at"], unique=False)
     op.create_index(op.f("ix_model_calls_key"), "model_calls", ["key"], unique=False)
     op.create_index(op.f("ix_model_calls_repository"), "model_calls", ["repository"], unique=False)
+    op.create_table(
+        "notes",
+        sa.Column(
+            "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("run", sa.String(), nullable=False),
+        sa.Column("role", sa.String(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("at", sa.Float(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index(op.f("ix_notes_key"), "notes", ["key"], unique=False)
     op.create_table(
         "permissions",
         sa.Column("repository", sa.String(), nullable=False),

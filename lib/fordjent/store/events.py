@@ -1,0 +1,122 @@
+"""What is to be decided: the events of deliveries, and those that our own timers make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, Select, func, insert, select, update
+
+from fordjent.store.schema import deliveries, events
+from harness.errors import BadData
+
+
+class StoredEvent(msgspec.Struct, frozen=True):
+    """`delivery` and `body` are empty where a timer of ours made it. `created_at`: seconds since 1970."""
+
+    id: int
+    delivery: str
+    event_type: str
+    repository: str
+    number: int
+    kind: str
+    body: bytes
+    attempts: int
+    created_at: float
+
+
+def waiting(connection: Connection, now: float, limit: int) -> list[StoredEvent]:
+    """Those that are new and due, in the order in which they came."""
+    chosen = (
+        _events()
+        .where(events.c.state == "new", events.c.not_before <= now)
+        .order_by(events.c.id)
+        .limit(limit)
+    )
+    return [_event(row) for row in connection.execute(chosen)]
+
+
+def get(connection: Connection, event_id: int) -> StoredEvent:
+    """
+    Raises:
+        BadData: there is none.
+    """
+    row = connection.execute(_events().where(events.c.id == event_id)).first()
+    if row is None:
+        raise BadData(f"there is no event {event_id}")
+    return _event(row)
+
+
+def of_delivery(connection: Connection, delivery_id: str) -> StoredEvent | None:
+    """The last one that was made of a delivery."""
+    chosen = _events().where(events.c.delivery == delivery_id).order_by(events.c.id.desc()).limit(1)
+    row = connection.execute(chosen).first()
+    return _event(row) if row else None
+
+
+def next_due_at(connection: Connection) -> float | None:
+    """When the next new one is due, in seconds since 1970; None: there is none."""
+    return connection.execute(select(func.min(events.c.not_before)).where(events.c.state == "new")).scalar()
+
+
+def postpone(connection: Connection, event_id: int, not_before: float) -> None:
+    """It could not be decided for now."""
+    connection.execute(
+        update(events)
+        .where(events.c.id == event_id)
+        .values(attempts=events.c.attempts + 1, not_before=not_before)
+    )
+
+
+def decided(connection: Connection, event_id: int, actions_json: str, now: float) -> None:
+    connection.execute(
+        update(events)
+        .where(events.c.id == event_id)
+        .values(state="decided", actions=actions_json, decided_at=now)
+    )
+
+
+def add(connection: Connection, kind: str, repository: str, number: int, now: float) -> int:
+    """One of a timer of ours; returns its id."""
+    return _add(connection, None, kind, repository, number, now)
+
+
+def again(connection: Connection, delivery_id: str, now: float) -> int:
+    """One more of a stored delivery, to be decided anew; returns its id.
+
+    Raises:
+        BadData: there is no such delivery.
+    """
+    columns = deliveries.c.event_type, deliveries.c.repository, deliveries.c.number
+    row = connection.execute(select(*columns).where(deliveries.c.id == delivery_id)).first()
+    if row is None:
+        raise BadData(f"there is no delivery {delivery_id!r}", hint="fordjent-status shows the last ones")
+    return _add(connection, delivery_id, *row, now)
+
+
+def _add(
+    connection: Connection, delivery: str | None, kind: str, repository: str, number: int, now: float
+) -> int:
+    row = {"delivery": delivery, "kind": kind, "repository": repository, "number": number, "created_at": now}
+    made = connection.execute(insert(events).values(row)).inserted_primary_key
+    assert made is not None
+    return int(made[0])
+
+
+def _event(row: Iterable[Any]) -> StoredEvent:
+    return StoredEvent(*row)
+
+
+def _events() -> Select[tuple[int, str, str, str, int, str, bytes, int, float]]:
+    return select(
+        events.c.id,
+        func.coalesce(events.c.delivery, ""),
+        func.coalesce(deliveries.c.event_type, ""),
+        events.c.repository,
+        events.c.number,
+        events.c.kind,
+        func.coalesce(deliveries.c.body, b""),
+        events.c.attempts,
+        events.c.created_at,
+    ).join_from(events, deliveries, isouter=True)
