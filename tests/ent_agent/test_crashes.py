@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 import pytest
 
+from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.finalization import finalization
 from ent_agent.running import runs
 from ent_agent.selection import attempts
-from ent_agent.worktrees import registrations
 from harness import effects
 from harness.git import Git
+from harness.worktrees import registrations
 from tests.support import host_loop
 from tests.support.sample import GOODBYE, SPELLING, WELSH, Sample, configuration
 
@@ -83,7 +84,7 @@ def killed_at(effect: str, config: Config, *, fails: bool = False) -> bool:
 
 def end(sample: Sample, config: Config) -> End:
     branch = f"robo/{WELSH}"
-    [worktree] = registrations.every(config)
+    [worktree] = registrations.every(state.of(config).work)
     git = Git(worktree.folder)
     return End(
         branch=sample.files(branch),

@@ -12,10 +12,10 @@ import pytest
 from ent_agent import state
 from ent_agent.repositories import repositories
 from ent_agent.running import runs
-from ent_agent.worktrees.workspace import Workspace
 from harness import invocation
 from harness.adapter import Adapter
 from harness.invocation import Setting
+from harness.worktrees.workspace import Workspace
 from tests.support.bench import Bench
 from tests.support.sample import SPELLING, WELSH, Sample, configuration
 from tests.support.ssh_server import SSHD, SshServer

@@ -12,9 +12,9 @@ import pytest
 from ent_agent import state
 from ent_agent.running import runs
 from ent_agent.running.runs import Run
-from ent_agent.worktrees import obstacles, registrations
 from harness import folders, process
 from harness.errors import BadData
+from harness.worktrees import obstacles, registrations
 from tests.support.bench import Bench
 from tests.support.sample import SPELLING, WELSH, Sample, configuration
 
@@ -108,7 +108,7 @@ def test_folders_in_folders_without_end_stop_nothing(bench: Bench, place: Path) 
 
 
 def test_a_registration_of_folders_is_set_aside(bench: Bench, place: Path) -> None:
-    [found] = registrations.every(bench.config)
+    [found] = registrations.every(state.of(bench.config).work)
     for name in ("HEAD", "index"):
         replaced(found.folder / name, lambda path: (path / "in").mkdir(parents=True))
     survives(bench, place)
@@ -123,7 +123,7 @@ def test_objects_that_are_gone_do_not_keep_a_run_from_its_end(bench: Bench, plac
 def test_a_lock_on_its_worktree_ends_with_the_run(bench: Bench, place: Path) -> None:
     bench.git("worktree", "lock", "--reason", "mine", ".")
     survives(bench, place)
-    [found] = [one for one in registrations.every(bench.config) if one.path.name == WELSH]
+    [found] = [one for one in registrations.every(state.of(bench.config).work) if one.path.name == WELSH]
     assert found.locked is None
 
 

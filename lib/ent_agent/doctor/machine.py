@@ -14,9 +14,9 @@ from ent_agent.config import Config
 from ent_agent.doctor.findings import Finding, ok, problem, warning
 from ent_agent.running import runs
 from ent_agent.selection import attempts, pausing
-from ent_agent.worktrees import registrations
 from harness import lock
 from harness.git import Git
+from harness.worktrees import registrations
 
 SHORT_OF_ROOM_BYTES = 1 << 30
 NO_ROOM_BYTES = 100 << 20
@@ -104,14 +104,14 @@ def standing(config: Config) -> Iterator[Finding]:
 
 def _worktrees(config: Config) -> Iterator[Finding]:
     places = state.of(config)
-    for one in registrations.every(config):
+    for one in registrations.every(state.of(config).work):
         if not one.is_there and one.locked is not None:
             yield warning(
                 "worktrees",
                 f"{one.path} is not there, and locked: {one.locked}",
                 f"rm {shlex.quote(str(one.folder / 'locked'))}",
             )
-    known = {one.path for one in registrations.every(config) if one.is_there}
+    known = {one.path for one in registrations.every(state.of(config).work) if one.is_there}
     entries = sorted(places.worktrees.iterdir()) if places.worktrees.is_dir() else []
     for path in entries:
         if path not in known and path.is_dir():

@@ -27,7 +27,6 @@ from ent_agent.finalization import (
     settling,
 )
 from ent_agent.finalization.handback import comment_id
-from ent_agent.finalization.leftovers import Rules
 from ent_agent.finalization.outcome import Verdict
 from ent_agent.finalization.publication import Parcel
 from ent_agent.finalization.reporting import Reporter
@@ -44,6 +43,7 @@ from harness.effects import reached
 from harness.errors import BadData, TryLater
 from harness.git import Git
 from harness.redaction import Redactor
+from harness.worktrees.leftovers import Rules
 
 
 def finalize(record: Record, config: Config, allow: Iterable[str] = ()) -> Record:

@@ -12,11 +12,11 @@ import msgspec
 
 from ent_agent.finalization.outcome import Verdict
 from ent_agent.records import RunSection, Usage
-from ent_agent.running.runs import Withheld
 from ent_agent.tracker.guard import Dropped
 from ent_agent.tracker.model import Issue
 from ent_agent.tracker.writer import AddComment, Change, SetAssignee, SetState
 from harness.git import Person
+from harness.worktrees.leftovers import Withheld
 
 LISTED = 20
 """Entries of a list that a comment shows."""

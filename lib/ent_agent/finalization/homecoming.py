@@ -11,15 +11,16 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.records import WorktreeSection
 from ent_agent.repositories import repositories
 from ent_agent.running.runs import Run
-from ent_agent.worktrees import registrations
-from ent_agent.worktrees.place import DAMAGED
-from ent_agent.worktrees.registrations import Registration
 from harness.diagnostics import say
 from harness.git import Git, GitFailed
+from harness.worktrees import registrations
+from harness.worktrees.place import DAMAGED
+from harness.worktrees.registrations import Registration
 
 
 @dataclass(frozen=True)
@@ -184,4 +185,4 @@ def _fetched(config: Config, git: Git, run: Run, what: str, name: str) -> str | 
 
 def _registration(config: Config, worktree: Path) -> Registration | None:
     """The worktree as work.git has it registered; None: the agent took that away."""
-    return next((one for one in registrations.every(config) if one.is_at(worktree)), None)
+    return next((one for one in registrations.every(state.of(config).work) if one.is_at(worktree)), None)

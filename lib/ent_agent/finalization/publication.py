@@ -16,10 +16,11 @@ from functools import cached_property
 from ent_agent.claims import standing
 from ent_agent.claims.claims import Claim, ClaimLost
 from ent_agent.config import Config
-from ent_agent.finalization import homecoming, outgoing
+from ent_agent.finalization import homecoming
 from ent_agent.finalization.handback import HandBack, changes
 from ent_agent.repositories import looking, repositories
 from ent_agent.repositories.pushing import Update
+from ent_agent.repositories.repositories import NAMESPACE
 from ent_agent.running import runs
 from ent_agent.running.runs import Ending, Run
 from ent_agent.selection import attempts
@@ -27,10 +28,10 @@ from ent_agent.tracker import writer
 from ent_agent.tracker.merge import merge
 from ent_agent.tracker.model import Issue
 from ent_agent.tracker.reader import Tracker
-from ent_agent.worktrees import branches
 from harness.effects import reached
 from harness.errors import BadData, TryLater
 from harness.git import Git
+from harness.worktrees import branches, outgoing, published
 
 ROUNDS = 20
 SAME_REFUSALS = 3
@@ -165,9 +166,8 @@ class _View:
         work = self.parcel.work
         if work is None:
             return Placed(None)
-        found = branches.beginning(
-            self.git, branch=self.parcel.branch, base=self.parcel.base, remote=self.remote, local=work
-        )
+        once = published.heads(self.git, NAMESPACE, self.parcel.branch)
+        found = branches.beginning(self.git, base=self.parcel.base, remote=self.remote, local=work, once=once)
         if found.anew:  # deleted while the run was on: what is new needs a place all the same
             return Placed(work)
         if found.kept:
@@ -236,7 +236,9 @@ class _View:
         if tip is None:
             return []
         earlier = (one.commits for one in reversed(self.claim.run.endings) if one.tip == tip)
-        return outgoing.commits(self.git, tip, self.parcel.branch) or next(earlier, [])
+        return outgoing.commits(self.git, tip, outgoing.on_origin(NAMESPACE, self.parcel.branch)) or next(
+            earlier, []
+        )
 
     @property
     def _has_commits(self) -> bool:

@@ -10,19 +10,19 @@ from pathlib import Path
 
 from ent_agent import state
 from ent_agent.config import Config
-from ent_agent.finalization import homecoming, outgoing, tracker_line
+from ent_agent.finalization import homecoming, tracker_line
 from ent_agent.finalization.homecoming import Homecoming
-from ent_agent.finalization.leftovers import Rules, gather
 from ent_agent.finalization.outcome import Statement
 from ent_agent.finalization.tracker_line import TrackerLine
 from ent_agent.records import Record
 from ent_agent.repositories import repositories
-from ent_agent.running.runs import Run, Withheld
-from ent_agent.worktrees import obstacles
+from ent_agent.running.runs import Run
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.errors import BadData
 from harness.git import Git, GitFailed
+from harness.worktrees import obstacles, outgoing
+from harness.worktrees.leftovers import Rules, Withheld, gather
 
 LONGEST_SUBJECT = 200
 
@@ -90,7 +90,9 @@ def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Sa
         kept["tracker"] = line.agent_tip
     _hold(config, git, run, work, kept)
     reached("left-overs-committed")
-    objections = outgoing.look_through(git, work, record.worktree.branch, rules)
+    objections = outgoing.look_through(
+        git, work, outgoing.on_origin(repositories.NAMESPACE, record.worktree.branch), rules
+    )
     withheld = tuple(dict.fromkeys((*left.withheld, *objections)))
     return Saved(
         work=work,

@@ -13,11 +13,11 @@ from pathlib import Path
 from ent_agent.config import Config
 from ent_agent.records import WorktreeSection
 from ent_agent.repositories import repositories
-from ent_agent.worktrees import registrations
-from ent_agent.worktrees.registrations import Registration
 from harness import atomic
 from harness.diagnostics import say
 from harness.git import Git
+from harness.worktrees import registrations
+from harness.worktrees.registrations import Registration
 
 
 def settle(

@@ -23,12 +23,12 @@ from ent_agent.repositories import repositories
 from ent_agent.repositories.repositories import REMOTE
 from ent_agent.running import runs
 from ent_agent.tracker.reader import Tracker
-from ent_agent.worktrees import registrations, worktree
-from ent_agent.worktrees.branches import KEPT
+from ent_agent.worktrees import worktree
 from harness import folders, lock
 from harness.errors import BadData, Busy
 from harness.git import Git
 from harness.sweeping import marked
+from harness.worktrees import registrations
 
 
 def prune(config: Config, rules: Rules, *, dry_run: bool = False) -> Iterator[Removal]:
@@ -59,7 +59,7 @@ class _Worktrees:
             return
         ids = self._ids()
         keys = {path.name for path in _folders(places.worktrees)}
-        keys |= {one.path.name for one in registrations.every(self.config)}
+        keys |= {one.path.name for one in registrations.every(state.of(self.config).work)}
         for key in sorted(keys):
             yield self._worktree(key, ids.get(key, ""))
         agents = repositories.work(self.config)
@@ -97,7 +97,7 @@ class _Worktrees:
             return end("kept", why)
         try:
             with lock.held(state.of(self.config).issue_lock(issue)), repositories.locked(self.config):
-                holder = registrations.holders(self.config).get(ref)
+                holder = registrations.holders(state.of(self.config).work).get(ref)
                 if holder and holder.path not in self._leaving:
                     return end("kept", f"it is checked out at {holder.path}")
                 if not _is_on_origin(repositories.control(self.config), commit):
@@ -147,7 +147,7 @@ class _Worktrees:
 def _put_aside(config: Config, rules: Rules, dry_run: bool) -> Iterator[Removal]:
     """Refs under refs/ent-agent/kept/ and folders in quarantine: told, and removed only when that is asked for."""
     git = repositories.control(config)
-    for ref in git.refs(KEPT) if git.git_dir.is_dir() else ():
+    for ref in git.refs(f"{repositories.NAMESPACE}kept/") if git.git_dir.is_dir() else ():
         verdict, reason = _judged_aside(_age_of_ref(git, ref), rules, dry_run)
         if verdict == "removed":
             with repositories.locked(config):

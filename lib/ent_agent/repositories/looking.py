@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ent_agent.claims import observation
 from ent_agent.config import Config
-from ent_agent.repositories import origin, published, repositories
+from ent_agent.repositories import origin, repositories
 from harness.git import Git
+from harness.worktrees import published
 
 
 def look(config: Config, git: Git) -> None:
@@ -28,6 +29,6 @@ def fetch(config: Config, git: Git, *refspecs: str, prune: bool = False) -> None
     options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=")
     pruning = "--prune" if prune else "--no-prune"
     with repositories.locked(config):
-        published.remember(git, config)
+        published.remember(git, repositories.NAMESPACE, f"{config.id}/")
         origin.ask(git, config, "fetch", *options, pruning, "origin", *refspecs)
-        published.remember(git, config)
+        published.remember(git, repositories.NAMESPACE, f"{config.id}/")

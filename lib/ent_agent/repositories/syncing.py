@@ -10,12 +10,14 @@ from ent_agent import state
 from ent_agent.claims import observation
 from ent_agent.config import Config
 from ent_agent.records import Record, RepositorySection
-from ent_agent.repositories import listing, origin, published, repositories
+from ent_agent.repositories import listing, origin, repositories
 from ent_agent.repositories.repositories import REMOTE
 from harness import atomic
 from harness.clock import timestamp
 from harness.diagnostics import say
 from harness.git import Git
+from harness.worktrees import published
+from harness.worktrees.pair import set_remote_head
 
 FETCH_TIMEOUT_SECONDS = 600.0
 FIRST_FETCH_TIMEOUT_SECONDS = 4 * 3600.0
@@ -40,15 +42,15 @@ def sync(record: Record, config: Config) -> Record:
         repositories.set_up(config)
         _clear_stale_locks(git, config)
         found = listing.ask(git, config)
-        published.remember(git, config)
+        published.remember(git, repositories.NAMESPACE, f"{config.id}/")
         if not found.is_known(git, config):
             _fetch(git, config)
-            published.remember(git, config)
+            published.remember(git, repositories.NAMESPACE, f"{config.id}/")
         observation.observe(config, git)
         issues_head = _level(git, config)
         default = found.default_branch or _guessed_default(git, config)
         head = git.resolve(f"{REMOTE}{default}") or "" if default else ""
-        mirroring.set_remote_head(git, f"{REMOTE}{default}" if head else "")
+        set_remote_head(git, f"{REMOTE}{default}" if head else "")
         mirroring.mirror(config)
         record.repository = RepositorySection(
             url=repositories.shown_url(config),

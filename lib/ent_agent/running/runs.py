@@ -21,15 +21,9 @@ from ent_agent.records import Record
 from harness import atomic, clock, lock
 from harness.clock import Moment
 from harness.errors import BadData
+from harness.worktrees.leftovers import Withheld
 
 Phase = Literal["claiming", "claimed", "running", "ran", "finalized"]
-
-
-class Withheld(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that is not committed or pushed, and the rule that says so; never its content."""
-
-    path: str
-    rule: str
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):

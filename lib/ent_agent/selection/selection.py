@@ -16,10 +16,10 @@ from ent_agent.selection import attempts, readiness
 from ent_agent.selection.readiness import Situation, Task
 from ent_agent.tracker.model import OPEN_STATES, SHORTEST_PREFIX, Issue, NotFound, State, Summary
 from ent_agent.tracker.reader import Tracker, open_tracker
-from ent_agent.worktrees import registrations
 from harness import lock
 from harness.errors import BadData, Busy
 from harness.git import Git
+from harness.worktrees import registrations
 
 if TYPE_CHECKING:
     from ent_agent.selection.people import Assignment
@@ -221,7 +221,7 @@ class View:
 
     def _checked_out(self) -> dict[str, str]:
         folder = state.of(self.config)
-        held = registrations.holders(self.config)
+        held = registrations.holders(state.of(self.config).work)
         found: dict[str, str] = {}
         for one in self.known if held else ():
             there = held.get(f"refs/heads/{branch_name(self.config, one)}")

@@ -10,11 +10,11 @@ from ent_agent.finalization import handback
 from ent_agent.finalization.handback import HandBack, Report
 from ent_agent.finalization.outcome import Verdict
 from ent_agent.records import RunSection, Usage
-from ent_agent.running.runs import Withheld
 from ent_agent.tracker.guard import Dropped
 from ent_agent.tracker.model import Comment, Issue
 from ent_agent.tracker.writer import AddComment, SetAssignee, SetState
 from harness.git import Person
+from harness.worktrees.leftovers import Withheld
 
 ROBO = Person("Robo", "robo@example.org")
 COMPLETED = Verdict("completed", "the agent committed its work")

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from ent_agent import state
-from ent_agent.finalization import leftovers
-from ent_agent.finalization.leftovers import Rules
 from ent_agent.records import ResultSection
 from ent_agent.repositories import repositories
-from ent_agent.worktrees import registrations
 from harness.redaction import Redactor
+from harness.worktrees import leftovers, registrations
+from harness.worktrees.leftovers import Rules
 from tests.support.bench import Bench
 from tests.support.planted import Trap
 from tests.support.sample import WELSH, Sample, configuration
@@ -43,7 +42,7 @@ def status(bench: Bench) -> str:
 
 def admin(bench: Bench) -> Path:
     """The worktree's own folder in work.git."""
-    [found] = registrations.every(bench.config)
+    [found] = registrations.every(state.of(bench.config).work)
     return found.folder
 
 

@@ -19,6 +19,7 @@ from harness import process
 from harness.errors import TryLater
 from harness.git import Git, GitFailed, Person
 from harness.objects import FILE, Entry
+from harness.worktrees import pair
 from tests.support.planted import Trap
 from tests.support.sample import Sample, configuration, write_config
 
@@ -295,7 +296,7 @@ def test_lock_files_of_a_killed_git_are_removed_when_they_are_old(synced: Config
 
 
 def test_the_repository_is_used_by_one_at_a_time(synced: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repositories, "LOCK_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(pair, "LOCK_TIMEOUT_SECONDS", 0.1)
     with repositories.locked(synced), pytest.raises(TryLater, match="in use by another process"):
         syncing.sync(Record(), synced)
 

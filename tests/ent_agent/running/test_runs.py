@@ -14,9 +14,10 @@ from ent_agent.config import Config
 from ent_agent.finalization.outcome import Verdict
 from ent_agent.records import IssueSection, Record, decode
 from ent_agent.running import runs
-from ent_agent.running.runs import Ending, Withheld
+from ent_agent.running.runs import Ending
 from harness import lock
 from harness.errors import BadData
+from harness.worktrees.leftovers import Withheld
 from tests.support.sample import WELSH, configuration
 
 

@@ -8,11 +8,12 @@ import pytest
 
 from ent_agent.config import Config
 from ent_agent.records import Record
-from ent_agent.repositories import published, repositories, syncing
-from ent_agent.worktrees import branches
-from ent_agent.worktrees.branches import Beginning
+from ent_agent.repositories import repositories, syncing
+from ent_agent.repositories.repositories import NAMESPACE
 from harness.git import Git
 from harness.objects import FILE, Entry
+from harness.worktrees import branches, published
+from harness.worktrees.branches import Beginning
 from tests.support.sample import Sample, configuration
 
 BRANCH = "robo/1"
@@ -51,7 +52,7 @@ def commit(git: Git, parents: str | list[str], files: dict[str, str | None], mes
 def publish(git: Git, config: Config, commit: str | None) -> None:
     """As if origin had the branch there, and a fetch had shown it."""
     git.update_ref(TRACKING, commit)
-    published.remember(git, config)
+    published.remember(git, NAMESPACE, f"{config.id}/")
 
 
 def files(git: Git, commit: str) -> dict[str, str]:
@@ -60,7 +61,9 @@ def files(git: Git, commit: str) -> dict[str, str]:
 
 
 def begin(git: Git, base: str, remote: str | None, local: str | None) -> Beginning:
-    return branches.beginning(git, branch=BRANCH, base=base, remote=remote, local=local)
+    return branches.beginning(
+        git, base=base, remote=remote, local=local, once=published.heads(git, NAMESPACE, BRANCH)
+    )
 
 
 def test_a_new_branch_begins_at_the_base(git: Git, main: str) -> None:
@@ -159,7 +162,7 @@ def test_a_branch_that_was_merged_and_deleted_leaves_nothing_to_keep(
 def test_after_that_new_work_counts_as_unpushed(git: Git, config: Config, main: str) -> None:
     publish(git, config, commit(git, main, {"a": "1"}))
     publish(git, config, None)
-    published.forget(git, BRANCH)
+    published.forget(git, NAMESPACE, BRANCH)
     ours = commit(git, main, {"b": "1"})
     assert begin(git, main, None, ours) == Beginning(ours)
 
@@ -242,10 +245,10 @@ def test_published_heads_are_few(git: Git, config: Config, main: str) -> None:
     for number in range(5):
         tip = commit(git, tip, {"a": str(number)})
         publish(git, config, tip)
-    assert published.heads(git, BRANCH) == [tip]
+    assert published.heads(git, NAMESPACE, BRANCH) == [tip]
     other = commit(git, main, {"b": "1"})
     publish(git, config, other)
-    assert set(published.heads(git, BRANCH)) == {tip, other}
+    assert set(published.heads(git, NAMESPACE, BRANCH)) == {tip, other}
 
 
 def test_a_driver_that_the_repository_asks_for_does_not_run(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ent_agent.records import ResultSection
-from ent_agent.worktrees import lfs
+from harness.worktrees import lfs
 from tests.support.bench import Bench
 from tests.support.sample import WELSH, Sample, configuration
 

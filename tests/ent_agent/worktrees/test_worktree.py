@@ -16,10 +16,11 @@ from ent_agent.config import Config
 from ent_agent.records import IssueSection, Record, RepositorySection, WorktreeSection
 from ent_agent.repositories import repositories, syncing
 from ent_agent.selection import selection
-from ent_agent.worktrees import registrations, worktree
+from ent_agent.worktrees import worktree
 from harness import process
 from harness.errors import BadConfig, Busy, TryLater
 from harness.git import Git, init_bare
+from harness.worktrees import registrations
 from tests.support.planted import Trap
 from tests.support.sample import WELSH, Sample, configuration
 
@@ -68,7 +69,7 @@ class Desk:
 
     @property
     def registration(self) -> registrations.Registration:
-        (found,) = [one for one in registrations.every(self.config) if one.is_at(self.path)]
+        (found,) = [one for one in registrations.every(state.of(self.config).work) if one.is_at(self.path)]
         return found
 
     def git(self, *words: str | Path, ok: bool = True, cwd: Path | None = None) -> str:
@@ -256,7 +257,7 @@ def test_a_folder_deleted_by_hand_is_checked_out_again(desk: Desk) -> None:
     found = desk.prepare()
     assert found.created and found.start == done
     desk.is_sound(done)
-    assert len(registrations.every(desk.config)) == 1
+    assert len(registrations.every(state.of(desk.config).work)) == 1
 
 
 def test_an_empty_left_over_folder_is_no_obstacle(desk: Desk) -> None:
@@ -398,7 +399,7 @@ def test_two_issues_have_two_worktrees(desk: Desk) -> None:
     other.prepare()
     desk.commit("a.txt", "1\n")
     other.is_sound(desk.main)
-    assert len(registrations.every(desk.config)) == 2
+    assert len(registrations.every(state.of(desk.config).work)) == 2
 
 
 # ---- what an agent left in it
@@ -782,7 +783,7 @@ def test_killed_while_a_worktree_is_made_the_next_call_makes_it(desk: Desk, step
     found = desk.prepare()
     assert (found.start, found.kept, found.left_over) == (desk.main, [], [])
     desk.is_sound(desk.main)
-    assert len(registrations.every(desk.config)) == 1
+    assert len(registrations.every(state.of(desk.config).work)) == 1
     assert not state.of(desk.config).quarantine.exists()
     assert not list(state.of(desk.config).worktrees.glob(".*"))
 
@@ -827,7 +828,7 @@ def test_a_finished_worktree_is_removed_when_origin_has_all_of_it(desk: Desk) ->
     desk.publish(desk.commit("a.txt", "1\n"))
     desk.sync()
     assert worktree.release(desk.config, ISSUE) == ""
-    assert not desk.path.exists() and registrations.every(desk.config) == []
+    assert not desk.path.exists() and registrations.every(state.of(desk.config).work) == []
     assert worktree.release(desk.config, ISSUE) == ""
     desk.prepare()
     assert (desk.path / "a.txt").exists()
@@ -850,7 +851,7 @@ def test_what_a_removal_that_was_killed_left_goes_with_the_next(desk: Desk) -> N
     desk.prepare()
     desk.path.rename(desk.path.with_name(f".gone-{ISSUE}"))
     assert worktree.release(desk.config, ISSUE) == ""
-    assert registrations.every(desk.config) == []
+    assert registrations.every(state.of(desk.config).work) == []
     assert not desk.path.with_name(f".gone-{ISSUE}").exists()
     desk.prepare()
     desk.is_sound(desk.main)

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ent_agent import state
-from ent_agent.worktrees import branches, clearing, registering, workspace
-from ent_agent.worktrees.place import Place
-from ent_agent.worktrees.registrations import Registration
-from ent_agent.worktrees.workspace import Workspace
 from harness import folders
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.git import GitFailed
+from harness.worktrees import clearing, registering, replaying, workspace
+from harness.worktrees.place import Place
+from harness.worktrees.registrations import Registration
+from harness.worktrees.workspace import Workspace
 
 
 def check_out(place: Place, start: str) -> None:
     """Files, registration and folder, each made aside and put in place whole."""
-    folder = state.of(place.config)
-    name = state.key(place.issue_id)
-    aside = folder.worktrees / f".new-{name}"
+    aside = place.pair.worktrees / f".new-{place.key}"
     folders.remove(aside)
     aside.mkdir(parents=True)
     Workspace(place.git, aside, place.space.index).fill(start)
     reached("worktree-filled")
-    registered = registering.register(folder.work, place.path, place.ref, name)
+    registered = registering.register(place.pair.work, place.path, place.ref, place.key)
     _give_index(place, registered)
     reached("worktree-registered")
     (aside / ".git").write_text(f"gitdir: {registered}\n", "utf-8")
@@ -48,7 +45,7 @@ def bring(place: Place, registered: Registration, head: str, start: str, kept: l
         clearing.let_go(place, registered, kept)
         return False
     for lock in registered.folder.glob("*.lock"):
-        lock.unlink(missing_ok=True)  # of a killed git: who holds the issue's lock is alone here
+        lock.unlink(missing_ok=True)  # of a killed git: who may use this worktree is alone here
     if moves:
         _give_index(place, registered.folder)
     elif not place.space.is_sound(registered.folder / "index"):
@@ -63,7 +60,7 @@ def _carry_over(place: Place, registered: Registration, head: str, start: str, k
     to = place.git.objects.tree_of(start)
     if was != place.git.objects.tree_of(head):
         change = workspace.left_over_commit(place.git, head, was)
-        merged = None if registered.halfway else branches.merged_tree(place.git, change, head, start)
+        merged = None if registered.halfway else replaying.merged_tree(place.git, change, head, start)
         if merged is None:
             kept.append(place.keep(change))
         to = merged or to

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ent_agent.running.runs import Withheld
-from ent_agent.worktrees import lfs, obstacles
+import msgspec
+
 from harness.git import Git, GitFailed
 from harness.process import Finished
 from harness.redaction import Redactor
+from harness.worktrees import lfs, obstacles
 
 LARGE = "over limits.max_file_bytes"
 NESTED = "nested repository"
@@ -34,6 +35,13 @@ _NOT_THE_FILES_FAULT = re.compile(
 
 STAYS = frozenset((NESTED, SUBMODULE, SPECIAL, UNREADABLE, REFUSED))
 """What cannot be committed even where a person lets it pass: then it stays where it is, and that is fine."""
+
+
+class Withheld(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that is not committed or pushed, and the rule that says so; never its content."""
+
+    path: str
+    rule: str
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ent_agent import state
-from ent_agent.config import Config
-
 HALFWAY = (
     "rebase-merge",
     "rebase-apply",
@@ -75,19 +72,18 @@ class Registration:
         return [name for name in HALFWAY if os.path.lexists(self.folder / name)]
 
 
-def every(config: Config) -> list[Registration]:
+def every(work: Path) -> list[Registration]:
     """All that are registered, whether their worktrees are there or not."""
-    folder = state.of(config).work / "worktrees"
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        entries = sorted(os.scandir(work / "worktrees"), key=lambda entry: entry.name)
     except FileNotFoundError:
         return []
     return [Registration(Path(entry.path)) for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
-def holders(config: Config) -> dict[str, Registration]:
+def holders(work: Path) -> dict[str, Registration]:
     """Full branch name to a worktree that holds it and is there, or locked."""
-    present = [one for one in every(config) if one.is_there or one.locked is not None]
+    present = [one for one in every(work) if one.is_there or one.locked is not None]
     return {branch: one for one in present for branch in one.branches}
 
 

@@ -1,4 +1,4 @@
-"""What one issue's worktree is made of: folder, branch, registration, and the repositories around it."""
+"""What one worktree is made of: folder, branch, registration, and the repositories around it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ent_agent import state
-from ent_agent.config import Config
-from ent_agent.repositories import repositories
-from ent_agent.repositories.repositories import REMOTE
-from ent_agent.selection.selection import branch_name
-from ent_agent.worktrees import branches, registrations
-from ent_agent.worktrees.registrations import Registration
-from ent_agent.worktrees.workspace import Workspace
 from harness.diagnostics import say
 from harness.git import Git, GitFailed, check_branch_name
+from harness.worktrees import registrations
+from harness.worktrees.pair import REMOTE, Pair
+from harness.worktrees.registrations import Registration
+from harness.worktrees.workspace import Workspace
 
 DAMAGED = r"fsck|missing (?:blob|tree|commit)|bad (?:object|tree)|unable to read|corrupt|did not send all|not a valid object"
 """What git says of objects that it cannot read or does not take; of a full disk, say, it says none of these."""
@@ -23,23 +19,27 @@ DAMAGED = r"fsck|missing (?:blob|tree|commit)|bad (?:object|tree)|unable to read
 
 @dataclass
 class Place:
-    """To be used under `repositories.locked`. `git` is control.git, `agents` our view of work.git."""
+    """To be used under `pair.locked`. `git` is control.git, `agents` our view of work.git.
 
-    config: Config
-    issue_id: str
+    `key`: the worktree's name in paths and refs; `name_hint`: what a person can do where
+    the branch cannot have its name.
+    """
+
+    pair: Pair
+    key: str
+    branch: str
+    name_hint: str = "rename or delete it"
     git: Git = field(init=False)
     agents: Git = field(init=False)
     path: Path = field(init=False)
-    branch: str = field(init=False)
     space: Workspace = field(init=False)
 
     def __post_init__(self) -> None:
-        folder = state.of(self.config)
-        self.git = repositories.control(self.config)
-        self.agents = repositories.work(self.config)
-        self.path = folder.worktree(self.issue_id)
-        self.branch = check_branch_name(branch_name(self.config, self.issue_id))
-        self.space = Workspace(self.git, self.path, folder.index(self.issue_id))
+        check_branch_name(self.branch)
+        self.git = self.pair.git
+        self.agents = self.pair.agents
+        self.path = self.pair.worktrees / self.key
+        self.space = Workspace(self.git, self.path, self.pair.index(self.key))
 
     @property
     def ref(self) -> str:
@@ -52,14 +52,14 @@ class Place:
 
     def registration(self) -> Registration | None:
         """The one of our folder; where there are several, the one that the folder itself names."""
-        found = [one for one in registrations.every(self.config) if one.is_at(self.path)]
+        found = [one for one in registrations.every(self.pair.work) if one.is_at(self.path)]
         return next((one for one in found if one.is_there), found[0] if found else None)
 
     def brought_home(self, name: str) -> str | None:
         """A commit of work.git, by ref or id, with its history in control.git; None: there is none.
 
         One whose objects are damaged, or that git refuses, cannot come home: it stays in
-        work.git under refs/ent-agent/refused/, that is said, and it counts as none.
+        work.git under `<namespace>refused/`, that is said, and it counts as none.
 
         Raises:
             GitFailed: git failed in another way.
@@ -67,15 +67,14 @@ class Place:
         commit = self.agents.resolve(f"{name}^{{commit}}")
         if commit is None or self.git.resolve(f"{commit}^{{commit}}"):
             return commit
-        key = state.key(self.issue_id)
-        passing = f"refs/ent-agent/passing/{key}"
+        passing = f"{self.pair.namespace}passing/{self.key}"
         self.agents.update_ref(passing, commit)
         try:
-            repositories.bring_home(self.config, f"+{passing}:{passing}")
+            self.pair.bring_home(f"+{passing}:{passing}")
         except GitFailed as failed:
             if not re.search(DAMAGED, failed.finished.error_text):
                 raise
-            refused = f"refs/ent-agent/refused/{key}/{commit[:12]}"
+            refused = f"{self.pair.namespace}refused/{self.key}/{commit[:12]}"
             self.agents.update_ref(refused, commit)
             say(f"{name} cannot be taken over, and stays in work.git as {refused}: {failed.message}")
             commit = None
@@ -88,5 +87,7 @@ class Place:
         return not self.git.text("rev-list", "--max-count=1", commit, "--not", "--remotes=origin", *known)
 
     def keep(self, commit: str) -> str:
-        """Keep a commit for good; returns the ref."""
-        return branches.keep(self.git, state.key(self.issue_id), commit)
+        """Keep a commit for good; returns the ref. Repeatable."""
+        ref = f"{self.pair.namespace}kept/{self.key}/{commit[:12]}"
+        self.git.update_refs([(ref, commit)])
+        return ref

@@ -1,4 +1,4 @@
-"""Before an issue is checked out: what must not stand where its branch, folder and registration are to be.
+"""Before a branch is checked out: what must not stand where its branch, folder and registration are to be.
 
 Each kind of remainder has its end: what is gone is unregistered, what is somebody's own is
 left alone and told, and what is neither is moved aside or kept. Nothing is deleted.
@@ -6,17 +6,15 @@ left alone and told, and what is neither is moved aside or kept. Nothing is dele
 
 from __future__ import annotations
 
-from ent_agent import state
-from ent_agent.repositories import repositories
-from ent_agent.repositories.repositories import REMOTE
-from ent_agent.worktrees import registering, registrations
-from ent_agent.worktrees.place import Place
-from ent_agent.worktrees.registrations import Registration
 from harness import folders
 from harness.clock import timestamp
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.errors import BadConfig, Busy
+from harness.worktrees import registering, registrations
+from harness.worktrees.pair import REMOTE
+from harness.worktrees.place import Place
+from harness.worktrees.registrations import Registration
 
 
 def free_name(place: Place) -> list[str]:
@@ -27,20 +25,20 @@ def free_name(place: Place) -> list[str]:
     Raises:
         BadConfig: origin has such a branch, or a worktree does.
     """
-    above, below = place.config.id, f"{place.branch}/"
-    for tracking in (f"{REMOTE}{above}", *place.git.refs(f"{REMOTE}{below}")):
+    above, below = _folders(place.branch), f"{place.branch}/"
+    for tracking in (*(f"{REMOTE}{name}" for name in above), *place.git.refs(f"{REMOTE}{below}")):
         if place.git.resolve(tracking):
             raise _in_the_way(place, tracking.removeprefix(REMOTE), "origin")
-    held = registrations.holders(place.config)
+    held = registrations.holders(place.pair.work)
     kept = []
-    for ref in (f"refs/heads/{above}", *place.agents.refs(f"refs/heads/{below}")):
+    for ref in (*(f"refs/heads/{name}" for name in above), *place.agents.refs(f"refs/heads/{below}")):
         commit = place.brought_home(ref)
         if commit is None:
             continue
         if ref in held:
             raise _in_the_way(place, ref.removeprefix("refs/heads/"), f"the worktree {held[ref].path}")
         kept.append(place.keep(commit))
-        repositories.drop_work_ref(place.config, ref)
+        place.pair.drop_work_ref(ref)
         say(f"{ref} of work.git stood where {place.branch} is to be; it is kept as {kept[-1]}")
     return kept
 
@@ -51,13 +49,13 @@ def free_branch(place: Place) -> None:
     Raises:
         Busy: with the path, or the reason of the lock.
     """
-    for one in registrations.every(place.config):
+    for one in registrations.every(place.pair.work):
         if place.ref not in one.branches and not one.is_at(place.path):
             continue
         if one.locked is not None:
             raise Busy(
                 f"the worktree {one.path} of {place.branch} is locked: {one.locked}",
-                hint=f"git --git-dir={state.of(place.config).work} worktree unlock {one.path}",
+                hint=f"git --git-dir={place.pair.work} worktree unlock {one.path}",
                 code="worktree_locked",
             )
         if not one.is_at(place.path) and one.is_there:
@@ -71,7 +69,7 @@ def free_branch(place: Place) -> None:
 def sound_registration(place: Place, kept: list[str]) -> Registration | None:
     """That of our folder, both whole; None: nothing is at either's place any more. `kept` grows."""
     chosen = place.registration()
-    for one in registrations.every(place.config):
+    for one in registrations.every(place.pair.work):
         stale = place.ref in one.branches and not one.is_there
         if one != chosen and (one.is_at(place.path) or stale):
             let_go(place, one, kept)
@@ -103,14 +101,20 @@ def clear_folder(place: Place) -> None:
     if path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
         path.rmdir()
     elif path.exists() or path.is_symlink():
-        aside = folders.move_aside(path, state.of(place.config).quarantine, timestamp())
+        aside = folders.move_aside(path, place.pair.quarantine, timestamp())
         say(f"{path} was no worktree of {place.branch}; it is moved to {aside}")
         reached("worktree-quarantined")
+
+
+def _folders(branch: str) -> list[str]:
+    """The names that cannot be branches beside this one, the outermost first."""
+    parts = branch.split("/")
+    return ["/".join(parts[:length]) for length in range(1, len(parts))]
 
 
 def _in_the_way(place: Place, name: str, where: str) -> BadConfig:
     return BadConfig(
         f"the branch {name} of {where} stands where {place.branch} is to be",
-        hint=f"rename or delete it, or choose another agent_id than {place.config.id!r} in config.toml",
+        hint=place.name_hint,
         code="branch_in_the_way",
     )

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ent_agent.finalization.leftovers import LARGE, NESTED, Rules, shown
-from ent_agent.repositories.published import PUBLISHED
-from ent_agent.running.runs import Withheld
-from ent_agent.worktrees import lfs
 from harness.git import Git
 from harness.objects import parse_tree
+from harness.worktrees import lfs, published
+from harness.worktrees.leftovers import LARGE, NESTED, Rules, Withheld, shown
 
 
-def look_through(git: Git, tip: str, branch: str, rules: Rules) -> list[Withheld]:
-    """What in the commits up to `tip` must not be pushed, each file once."""
+def look_through(git: Git, tip: str, had: Sequence[str], rules: Rules) -> list[Withheld]:
+    """What in the commits up to `tip` must not be pushed, each file once. `had`: what origin has (`on_origin`)."""
     found: dict[str, str] = {}
-    for path, rule in _objections(git, tip, branch, rules):
+    for path, rule in _objections(git, tip, had, rules):
         if path not in rules.allowed:
             found.setdefault(path, rule)
     return [Withheld(path=path, rule=rule) for path, rule in found.items()]
 
 
-def commits(git: Git, tip: str, branch: str) -> list[str]:
+def commits(git: Git, tip: str, had: Sequence[str]) -> list[str]:
     """The commits that origin has not had, oldest first."""
-    return git.lines("rev-list", "--reverse", "--topo-order", tip, "--not", *_had(branch))
+    return git.lines("rev-list", "--reverse", "--topo-order", tip, "--not", *had)
 
 
-def _had(branch: str) -> tuple[str, ...]:
-    return ("--remotes=origin", f"--glob={PUBLISHED}{branch}/*")
+def on_origin(namespace: str, branch: str) -> tuple[str, ...]:
+    """For rev-list: what origin has, and what it has had on a branch of ours."""
+    return ("--remotes=origin", f"--glob={published.place(namespace, branch)}/*")
 
 
-def _objections(git: Git, tip: str, branch: str, rules: Rules) -> Iterator[tuple[str, str]]:
-    listed = git.run("rev-list", "--objects", tip, "--not", *_had(branch)).stdout.split(b"\n")[:-1]
+def _objections(git: Git, tip: str, had: Sequence[str], rules: Rules) -> Iterator[tuple[str, str]]:
+    listed = git.run("rev-list", "--objects", tip, "--not", *had).stdout.split(b"\n")[:-1]
     oids = [line[: line.find(b" ")].decode() if b" " in line else line.decode() for line in listed]
     readable: list[tuple[str, str, str]] = []
     for line, oid, about in zip(listed, oids, git.objects.about_many(oids), strict=True):
@@ -49,7 +48,7 @@ def _objections(git: Git, tip: str, branch: str, rules: Rules) -> Iterator[tuple
         text = b"\n".join(parse_tree(data, len(name) // 2)) if kind == "tree" else data
         for finding in rules.redactor.scan(text)[:1]:
             yield where, finding.rule
-    yield from ((path, NESTED) for path in _embedded(git, tip, branch))
+    yield from ((path, NESTED) for path in _embedded(git, tip, had))
 
 
 def _where(kind: str, oid: str, path: bytes) -> str:
@@ -59,9 +58,9 @@ def _where(kind: str, oid: str, path: bytes) -> str:
     return shown(path) if kind == "blob" else f"{kind} {oid[:12]}"
 
 
-def _embedded(git: Git, tip: str, branch: str) -> Iterator[str]:
+def _embedded(git: Git, tip: str, had: Sequence[str]) -> Iterator[str]:
     """Repositories that were added like files: links that .gitmodules does not name."""
-    new = commits(git, tip, branch)
+    new = commits(git, tip, had)
     if not new:
         return
     [told] = git.objects.find_many([f"{tip}:.gitmodules"])

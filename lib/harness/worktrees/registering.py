@@ -10,8 +10,8 @@ import os
 import shutil
 from pathlib import Path
 
-from ent_agent.worktrees.registrations import HALFWAY, Registration
 from harness import atomic
+from harness.worktrees.registrations import HALFWAY, Registration
 
 HALFWAY_TOO = (
     "AUTO_MERGE",
