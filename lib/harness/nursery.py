@@ -29,7 +29,7 @@ from typing import IO, NoReturn
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from harness.process import die_with_parent, kill_group
+from harness.process import die_with_parent, hide_memory, kill_group, name_process
 
 MESSAGE_BYTES = 64 * 1024
 WORD_BYTES = 16
@@ -186,7 +186,7 @@ def _be(request: list[str], streams: list[int], nursery_pid: int) -> NoReturn:
         parent_variable, *sys.argv = request
         os.environ[parent_variable] = str(nursery_pid)
         sys.path[0] = str(Path(sys.argv[0]).parent)
-        Path("/proc/self/comm").write_text(Path(sys.argv[0]).name)  # for ps and top
+        name_process(Path(sys.argv[0]).name)
         runpy.run_path(sys.argv[0], run_name="__main__")
     except SystemExit as ended:
         exit_code = ended.code
@@ -204,6 +204,7 @@ def _be(request: list[str], streams: list[int], nursery_pid: int) -> NoReturn:
 def main() -> None:
     requests, parent_pid, *modules = sys.argv[1:]
     die_with_parent(int(parent_pid))
+    hide_memory()  # its children's too
     for name in modules:
         importlib.import_module(name)
     gc.freeze()  # so that collecting in a child does not copy what all have

@@ -14,6 +14,7 @@ from harness.errors import Missing
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
+PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -112,7 +113,12 @@ def hide_memory() -> None:
     _prctl(PR_SET_DUMPABLE, 0)
 
 
-def _prctl(option: int, value: int) -> None:
+def name_process(name: str) -> None:
+    """What ps and top call this process: the first 15 bytes of `name` (prctl(2))."""
+    _prctl(PR_SET_NAME, name.encode())
+
+
+def _prctl(option: int, value: int | bytes) -> None:
     import ctypes
 
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

@@ -160,3 +160,8 @@ def test_the_nursery_ends_with_who_wanted_it(place: Path) -> None:
     wanting.kill()
     wanting.communicate()
     assert gone(nursery_pid)
+
+
+def test_a_child_is_hidden_from_other_processes_of_its_user(nursery: Nursery, place: Path) -> None:
+    child = start(nursery, place, "import ctypes\nprint(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))\n")
+    assert ran(child)[:2] == (0, "0\n")  # PR_GET_DUMPABLE

@@ -23,7 +23,7 @@ from ent_agent.loop.pipeline import Ran, Steps
 from ent_agent.loop.progress import Progress
 from ent_agent.records import Record
 from ent_agent.running import runs
-from harness import lock
+from harness import lock, process
 from harness.config import given_number, given_seconds, seconds
 from harness.errors import Busy, Failure, Usage
 
@@ -72,6 +72,7 @@ def run(config: Config, options: Options, progress: Progress, steps: Steps | Non
     0: all that was ready was worked; else the worst that happened in the last pass.
     A second loop on the same state folder says so on stderr, and returns 0.
     """
+    process.hide_memory()  # the environment may hold what no agent may see
     steps = steps or Steps(config.path, telling.of_steps(progress))
     with ExitStack() as stack:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import json
 import os
@@ -20,9 +21,11 @@ from ent_agent.loop import loop, progress, telling
 from ent_agent.loop.loop import Options
 from ent_agent.loop.pipeline import Steps
 from ent_agent.running import runs
+from harness import process
 from tests.support import sample, steps
 
 ROOT = Path(__file__).resolve().parents[3]
+PR_GET_DUMPABLE = 3
 FAST = '[loop]\nretry_delay = "10ms"\nmax_retries = 2\n'
 
 
@@ -272,3 +275,11 @@ def test_a_step_that_does_not_end_is_ended(place: Path, monkeypatch: pytest.Monk
     assert time.monotonic() - started < 15
     assert it.events("failed")[0]["code"] == "step_overdue"
     assert it.calls("stopped", "run") == ["stopped sync", "run a"]
+
+
+def test_while_it_runs_no_other_process_of_its_user_reads_its_memory(place: Path) -> None:
+    prctl = ctypes.CDLL(None).prctl
+    prctl(process.PR_SET_DUMPABLE, 1, 0, 0, 0)
+    Loop(place).run()
+    assert prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0
+    prctl(process.PR_SET_DUMPABLE, 1, 0, 0, 0)
