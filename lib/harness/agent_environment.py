@@ -71,8 +71,13 @@ def inherited(caller: Mapping[str, str], names: Iterable[str], key: str) -> dict
     return chosen | _locale(chosen)
 
 
-def own(*, person: Person, folders: Iterable[Path], temporary: Path) -> dict[str, str]:
-    """What we set: who commits, no prompts and no editors, no way up out of `folders`, a TMPDIR."""
+def own(
+    *, person: Person, folders: Iterable[Path], temporary: Path, hooks: Path | None = None
+) -> dict[str, str]:
+    """What we set: who commits, no prompts and no editors, no way up out of `folders`, a TMPDIR.
+
+    `hooks`: a folder of hooks that run instead of the repository's.
+    """
     settings = {
         "user.name": person.name,
         "user.email": person.email,
@@ -83,6 +88,8 @@ def own(*, person: Person, folders: Iterable[Path], temporary: Path) -> dict[str
         "maintenance.auto": "false",
         "advice.detachedHead": "false",
     }
+    if hooks:
+        settings["core.hooksPath"] = str(hooks)
     return {
         "TMPDIR": str(temporary),
         "EDITOR": "true",
