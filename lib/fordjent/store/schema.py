@@ -63,12 +63,13 @@ events = Table(
     Column("repository", String, nullable=False),
     Column("number", Integer, nullable=False, default=0),
     Column("kind", String, nullable=False, doc="event type, or reconcile | retry_merge"),
-    Column("state", String, nullable=False, default="new", doc="new | decided"),
+    Column("state", String, nullable=False, default="new", doc="new | decided | parked"),
     Column("attempts", Integer, nullable=False, default=0, doc="how often deciding failed for now"),
     Column("not_before", Float, nullable=False, default=0.0),
     Column("created_at", Float, nullable=False),
     Column("decided_at", Float),
     Column("actions", Text, nullable=False, default="", doc="what was decided, as JSON"),
+    Column("error", Text, nullable=False, default="", doc="why it was postponed or parked; redacted"),
     Index("events_by_state", "state", "id"),
 )
 
@@ -90,6 +91,7 @@ issues = Table(
     Column("number", Integer, primary_key=True),
     Column("is_pull", Boolean, nullable=False),
     Column("labels", Text, nullable=False, default="[]", doc="names, a JSON list, as last seen"),
+    Column("assignees", Text, nullable=False, default="[]", doc="logins, a JSON list, as last seen"),
     Column("state", String, nullable=False, default="open", doc="open | closed | merged"),
     Column("title", Text, nullable=False, default=""),
     Column("author", String, nullable=False, default=""),

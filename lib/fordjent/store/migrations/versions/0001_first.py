@@ -72,6 +72,7 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("is_pull", sa.Boolean(), nullable=False),
         sa.Column("labels", sa.Text(), nullable=False),
+        sa.Column("assignees", sa.Text(), nullable=False),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("author", sa.String(), nullable=False),
@@ -177,6 +178,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.Float(), nullable=False),
         sa.Column("decided_at", sa.Float(), nullable=True),
         sa.Column("actions", sa.Text(), nullable=False),
+        sa.Column("error", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(
             ["delivery"],
             ["deliveries.id"],
