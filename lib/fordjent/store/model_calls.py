@@ -7,6 +7,7 @@ process, and two writers cannot both spend the last of one.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+
 import msgspec
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 

@@ -189,6 +189,7 @@ messages = Table(
     Column("run", String, nullable=False, default=""),
     Column("turn", Integer, nullable=False, default=0),
     Column("message", Text, nullable=False, doc="JSON of models.messages.Message"),
+    Column("sent", Text, doc="what the model is sent in its place; NULL: the message itself"),
     Column("dropped", Boolean, nullable=False, default=False, doc="no longer sent to the model"),
     Column("at", Float, nullable=False),
 )

@@ -193,6 +193,7 @@ def upgrade() -> None:
         sa.Column("run", sa.String(), nullable=False),
         sa.Column("turn", sa.Integer(), nullable=False),
         sa.Column("message", sa.Text(), nullable=False),
+        sa.Column("sent", sa.Text(), nullable=True),
         sa.Column("dropped", sa.Boolean(), nullable=False),
         sa.Column("at", sa.Float(), nullable=False),
         sa.ForeignKeyConstraint(
