@@ -15,7 +15,7 @@ from fordjent.forge.types import Review, ReviewComment
 Verdict = Literal["APPROVED", "REQUEST_CHANGES", "COMMENT"]
 
 
-class Remark(msgspec.Struct, frozen=True, kw_only=True):
+class Remark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An inline comment to make: at a line of the new file, or else of the old one."""
 
     path: str
