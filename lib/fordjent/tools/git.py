@@ -132,7 +132,7 @@ async def git(scope: Scope, asked: Git) -> Outcome:
     verb = args[0]
     if verb == "commit":
         await threads.run(_refuse_protected, ground)
-    overrides = await threads.run(_overrides, ground)
+    overrides = await threads.run(quiet, ground)
     if verb in EXTERNAL_DIFF:
         args.insert(1, "--no-ext-diff")
     ran = await programs.run(ground, ["git", *args], scope.redactor, TIMEOUT_SECONDS, overrides)
@@ -204,7 +204,7 @@ def _refuse_protected(ground: Ground) -> None:
         )
 
 
-def _overrides(ground: Ground) -> dict[str, str]:
+def quiet(ground: Ground) -> dict[str, str]:
     """Variables that take the place of what the repository's configuration would start.
 
     Raises:

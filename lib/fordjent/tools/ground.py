@@ -92,8 +92,8 @@ class Ground:
             place.path,
             run,
             person=person or config.person,
-            writable=[place.work.git_dir],
-            readable=[place.control.git_dir / "objects"],
+            writable=[place.work],
+            readable=place.readable,
         )
 
     @classmethod

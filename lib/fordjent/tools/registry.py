@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from fordjent.tools import files, git, memory, shell
+from fordjent.tools import administration, comments, files, git, issues, memory, pulls, repository, shell
 from fordjent.tools.tool import Tool, check
 
-TOOLS: dict[str, Tool] = {tool.name: tool for family in (files, shell, git, memory) for tool in family.TOOLS}
+TOOLS: dict[str, Tool] = {
+    tool.name: tool
+    for family in (files, shell, git, issues, pulls, comments, repository, administration, memory)
+    for tool in family.TOOLS
+}
 
 for _tool in TOOLS.values():
     check(_tool)

@@ -99,11 +99,14 @@ def schema(of: type[Arguments]) -> dict[str, Any]:
             return node
         if "$ref" in node:
             return plain(definitions[node["$ref"].rsplit("/", 1)[-1]])
-        return {
+        found = {
             name: plain(value)
             for name, value in node.items()
             if not (name == "title" and isinstance(value, str))  # the type's name, not an argument's
         }
+        if "enum" in found and "type" not in found:
+            found["type"] = "string"  # some endpoints ask for it
+        return found
 
     found = plain({name: value for name, value in document.items() if name != "$defs"})
     assert isinstance(found, dict)
@@ -123,7 +126,7 @@ def check(tool: Tool) -> None:
     if spec.parameters.get("type") != "object" or spec.parameters.get("additionalProperties") is not False:
         raise ValueError(f"{spec.name}: its arguments are no closed object")
     for name, found in spec.parameters["properties"].items():
-        if "description" not in found or not ("type" in found or "enum" in found):
+        if "description" not in found or "type" not in found:
             raise ValueError(f"{spec.name}.{name}: no description, or no type")
     if not tool.secret <= set(spec.parameters["properties"]):
         raise ValueError(f"{spec.name}: its secrets are not among its arguments")
