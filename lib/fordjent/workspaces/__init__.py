@@ -1,1 +1,1 @@
-"""A forge repository's two repositories here, and a worktree per session."""
+"""Repositories of the forge on this disk, and a worktree for each session."""

@@ -49,6 +49,24 @@ def prepare(place: Place, base: str) -> Prepared:
     return _Preparation(place, base).work()
 
 
+def advance(place: Place, tip: str) -> tuple[str, ...]:
+    """Bring a worktree that `prepare` has made to another commit, and its branch with it; uncommitted
+    changes move along. Returns refs of what could not. Repeatable after a kill. Under `pair.locked`.
+
+    Raises:
+        TryLater: the worktree is not whole, or not on its branch; or git failed.
+    """
+    registered = place.registration()
+    head = place.brought_home(place.ref)
+    if registered is None or not registered.is_there or registered.head != place.ref or head is None:
+        raise TryLater(f"{place.path} is no worktree on {place.branch} any more", code="not_a_worktree")
+    preparation = _Preparation(place, tip)
+    if not moving.bring(place, registered, head, tip, preparation.kept):
+        moving.check_out(place, tip)
+    preparation.set_branch(tip)
+    return tuple(dict.fromkeys(preparation.kept))
+
+
 def release(place: Place) -> str:
     """Remove the worktree; returns why it is kept, "" when it is gone. Under `pair.locked`.
 
@@ -107,7 +125,7 @@ class _Preparation:
         is_kept = registered is not None and moving.bring(place, registered, head or start, start, self.kept)
         if not is_kept:
             moving.check_out(place, start)
-        self._set_branch(start)
+        self.set_branch(start)
         if begin.anew:
             published.forget(place.git, place.pair.namespace, place.branch)
         return Prepared(start, tuple(dict.fromkeys(self.kept)), created=not is_kept)
@@ -129,7 +147,7 @@ class _Preparation:
             self.kept.append(self.place.keep(head))
         return local
 
-    def _set_branch(self, start: str) -> None:
+    def set_branch(self, start: str) -> None:
         place = self.place
         before = place.agents.resolve(place.ref)
         if before != start and not place.agents.update_ref(place.ref, start, before or ""):

@@ -57,6 +57,11 @@ def point_head(one: Registration, ref: str) -> None:
         atomic.write_bytes(one.folder / "HEAD", f"ref: {ref}\n".encode(), 0o644)
 
 
+def detach(one: Registration, commit: str) -> None:
+    """Have the worktree on no branch but at a commit; its files and index are not looked at."""
+    atomic.write_bytes(one.folder / "HEAD", f"{commit}\n".encode(), 0o644)
+
+
 def detach_from_halfway(one: Registration) -> None:
     """Forget a rebase, merge or bisection that was half-way; the branch is where it was before."""
     for name in (*HALFWAY, *HALFWAY_TOO) if one.halfway else ():

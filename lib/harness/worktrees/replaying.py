@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from harness.git import Git, GitFailed
+from harness.process import Finished
 
 
 def put_on_top(git: Git, commits: Sequence[str], onto: str) -> str | None:
@@ -47,14 +48,44 @@ def merged_tree(git: Git, commit: str, parent: str | None, onto: str) -> str | N
     `git merge-tree` (2.38) finds the base by itself: so `onto` stands as a child of
     `parent`. No merge driver, filter or hook of the repository's takes part.
     """
+    merged = _merged(git, commit, parent, onto)
+    return merged.text.split("\0", 1)[0] if merged.exit_code == 0 else None
+
+
+def conflicts(git: Git, ours: str, theirs: str) -> list[str]:
+    """The files in which two commits cannot be merged; none: they can."""
+    return _names(_merge_tree(git, ours, theirs))
+
+
+def conflicts_on_top(git: Git, commits: Sequence[str], onto: str) -> list[str]:
+    """The files in which the first of `commits` that conflicts does so, where `put_on_top` gives None."""
+    tip = onto
+    for commit in commits:
+        picked = pick(git, commit, tip)
+        if picked is None:
+            parents = git.text("rev-list", "--parents", "--max-count=1", commit).split()[1:]
+            return _names(_merged(git, commit, parents[0] if parents else None, tip))
+        tip = picked
+    return []
+
+
+def _merged(git: Git, commit: str, parent: str | None, onto: str) -> Finished:
     stand_in = git.objects.write_commit(
         git.objects.tree_of(onto), [parent] if parent else [], "stand-in", timestamp=0
     )
-    options = ["--write-tree", "--no-messages", "--allow-unrelated-histories"]
-    merged = git.run("merge-tree", *options, stand_in, commit, check=False)
+    return _merge_tree(git, stand_in, commit)
+
+
+def _merge_tree(git: Git, ours: str, theirs: str) -> Finished:
+    options = ["--write-tree", "--name-only", "-z", "--no-messages", "--allow-unrelated-histories"]
+    merged = git.run("merge-tree", *options, ours, theirs, check=False)
     if merged.exit_code not in (0, 1):
         raise GitFailed(merged)
-    return merged.text.split("\n", 1)[0] if merged.exit_code == 0 else None
+    return merged
+
+
+def _names(merged: Finished) -> list[str]:
+    return [name for name in merged.text.split("\0")[1:] if name] if merged.exit_code == 1 else []
 
 
 def _is_on_origin(git: Git, commit: str) -> bool:
