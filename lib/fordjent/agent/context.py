@@ -7,6 +7,7 @@ message, which are the task, always stay; what people said later goes last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -50,13 +51,14 @@ def shorter(messages: Sequence[Message], too_many: int) -> Shorter:
     task = _task(messages)
     end = _nth_last(starts, RECENT_TURNS, len(messages))
     cut.shorten(range(end))
-    for first, following in zip(starts, [*starts[1:], len(messages)], strict=True):
-        if first >= end or cut.is_enough:
+    old = [place for place in starts if place < end]
+    if old and not cut.is_enough:  # they go with the turns that go now: one notice is left
+        cut.leave_out(place for place in range(end) if messages[place].content.startswith(NOTICE))
+    for first, following in pairwise([*old, end]):
+        if cut.is_enough:
             break
         cut.leave_out(
-            place
-            for place in range(first, following)
-            if messages[place].role in ("assistant", "tool") or messages[place].content.startswith(NOTICE)
+            place for place in range(first, following) if messages[place].role in ("assistant", "tool")
         )
     if not cut.is_enough:
         cut.leave_out_until_enough(
