@@ -166,6 +166,12 @@ def cron(ctx: Context, minutes: str = "5", config: str = "") -> None:
         print(schedule.described(configuration.load(config or None), ROOT, every), end="")
 
 
+@task(help={"config": "config.toml"})
+def serve(ctx: Context, config: str = "") -> None:
+    """Start Fordjent: take webhooks from the forge and work them."""
+    python(ctx, str(ROOT / "bin/fordjent-serve"), *(["--config", config] if config else []))
+
+
 @task(help={"only": 'what to run, as pytest takes it: "tests/harness -k lock"'})
 def test(ctx: Context, only: str = "tests") -> None:
     """Run all tests, pytest and bats."""

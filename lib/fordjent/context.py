@@ -89,7 +89,10 @@ class Context:
 
         redactor = redactor_of(config)
         forge = Forge(
-            config.forgejo.url, config.forgejo.token, requests_per_minute=config.forgejo.requests_per_minute
+            config.forgejo.url,
+            config.forgejo.token,
+            requests_per_minute=config.forgejo.requests_per_minute,
+            redact=redactor.redact,
         )
         try:
             async with await asyncio.to_thread(Database.open, config.database_url) as database:

@@ -50,36 +50,16 @@ def read(headers: Mapping[str, str], body: bytes, secret: bytes) -> Delivery:
     document = _document(headers, body)
     if not is_signed(headers, document, secret):
         raise Rejected(401, "no valid signature")
-    return of_document(headers, document)
+    return _delivery(headers, document)
 
 
-def of_document(headers: Mapping[str, str], document: bytes) -> Delivery:
-    """The delivery of a JSON document that is trusted.
+def trusted(headers: Mapping[str, str], body: bytes) -> Delivery:
+    """`read`, whoever signed it.
 
     Raises:
         Rejected: 400.
     """
-    event = _first(headers, "event")
-    if not event:
-        raise Rejected(400, "no X-Forgejo-Event")
-    head = _head(document)
-    event_type = _first(headers, "event-type") or kinds.precise(event, head.action)
-    repository = head.repository.full_name if head.repository else ""
-    is_known = event_type in kinds.KNOWN
-    if not is_repository(repository) and (is_known or repository):
-        raise Rejected(400, "repository.full_name is not like owner/name")
-    return Delivery(
-        id=_id(headers),
-        event_id=str(uuid.uuid4()),
-        event_type=event_type,
-        action=head.action,
-        repository=repository,
-        number=_number(head),
-        sender=head.sender.login if head.sender else "",
-        body=document,
-        body_hash=hashlib.sha256(document).hexdigest(),
-        ignored="" if is_known else "an event of no use here",
-    )
+    return _delivery(headers, _document(headers, body))
 
 
 class _Numbered(msgspec.Struct):
@@ -107,6 +87,30 @@ class _Head(msgspec.Struct):
 
 _HEADS = msgspec.json.Decoder(_Head)
 _ID = re.compile(r"[!-~]{1,200}")
+
+
+def _delivery(headers: Mapping[str, str], document: bytes) -> Delivery:
+    event = _first(headers, "event") or _first(headers, "event-type")
+    if not event:
+        raise Rejected(400, "no X-Forgejo-Event")
+    head = _head(document)
+    event_type = _first(headers, "event-type") or kinds.precise(event, head.action)
+    repository = head.repository.full_name if head.repository else ""
+    is_known = event_type in kinds.KNOWN
+    if not is_repository(repository) and (is_known or repository):
+        raise Rejected(400, "repository.full_name is not like owner/name")
+    return Delivery(
+        id=_id(headers),
+        event_id=str(uuid.uuid4()),
+        event_type=event_type,
+        action=head.action,
+        repository=repository,
+        number=_number(head),
+        sender=head.sender.login if head.sender else "",
+        body=document,
+        body_hash=hashlib.sha256(document).hexdigest(),
+        ignored="" if is_known else "an event of no use here",
+    )
 
 
 def _document(headers: Mapping[str, str], body: bytes) -> bytes:

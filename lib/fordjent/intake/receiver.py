@@ -13,9 +13,10 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from fordjent.intake import delivery
-from fordjent.intake.delivery import Rejected
+from fordjent.intake.delivery import Delivery, Rejected
 from fordjent.intake.rejections import Rejections
 from fordjent.intake.storing import Storing
+from fordjent.store.deliveries import Accepted
 from harness.errors import Failure
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ class Answer(msgspec.Struct, omit_defaults=True):
     status: str
     event_id: str = ""
     error: str = ""
+
+    @classmethod
+    def of(cls, delivery: Delivery, accepted: Accepted) -> Answer:
+        status = "duplicate" if accepted.duplicate else "ignored" if delivery.ignored else "accepted"
+        return cls(status, accepted.event_id)
 
 
 class Receiver:
@@ -64,16 +70,12 @@ class Receiver:
             self._context.log.error("delivery not stored", why=failure.message, hint=failure.hint)
             await _reject(receive, send, Rejected(503, "cannot be stored now"))
 
-    async def _store(self, arrived: delivery.Delivery) -> Answer:
-        accepted = await self._storing.store(arrived)
-        bus = self._context.bus
-        bus.woke("changes")
-        if accepted.duplicate:
-            return Answer("duplicate", accepted.event_id)
-        if arrived.ignored:
-            return Answer("ignored", accepted.event_id)
-        bus.woke("events")
-        return Answer("accepted", accepted.event_id)
+    async def _store(self, arrived: Delivery) -> Answer:
+        answer = Answer.of(arrived, await self._storing.store(arrived))
+        self._context.bus.woke("changes")
+        if answer.status == "accepted":
+            self._context.bus.woke("events")
+        return answer
 
     async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
         """

@@ -26,11 +26,13 @@ class StoredEvent(msgspec.Struct, frozen=True):
     created_at: float
 
 
-def waiting(connection: Connection, now: float, limit: int) -> list[StoredEvent]:
-    """Those that are new and due, in the order in which they came."""
+def waiting(
+    connection: Connection, now: float, limit: int, taken: Iterable[int] = ()
+) -> list[StoredEvent]:
+    """Those that are new and due, in the order in which they came, without those that are `taken`."""
     chosen = (
         _events()
-        .where(events.c.state == "new", events.c.not_before <= now)
+        .where(events.c.state == "new", events.c.not_before <= now, events.c.id.not_in(list(taken)))
         .order_by(events.c.id)
         .limit(limit)
     )
@@ -55,17 +57,48 @@ def of_delivery(connection: Connection, delivery_id: str) -> StoredEvent | None:
     return _event(row) if row else None
 
 
-def next_due_at(connection: Connection) -> float | None:
-    """When the next new one is due, in seconds since 1970; None: there is none."""
-    return connection.execute(select(func.min(events.c.not_before)).where(events.c.state == "new")).scalar()
+def is_waiting(connection: Connection, kind: str, repository: str) -> bool:
+    """Whether one of that kind is to be decided."""
+    chosen = select(events.c.id).where(
+        events.c.state == "new", events.c.kind == kind, events.c.repository == repository
+    )
+    return connection.execute(chosen.limit(1)).first() is not None
 
 
-def postpone(connection: Connection, event_id: int, not_before: float) -> None:
+def held(connection: Connection, now: float) -> list[tuple[str, int, str, float]]:
+    """Repository, number, kind and time of those that were postponed beyond now."""
+    chosen = select(events.c.repository, events.c.number, events.c.kind, events.c.not_before).where(
+        events.c.state == "new", events.c.not_before > now
+    )
+    return [tuple(row) for row in connection.execute(chosen)]
+
+
+def next_after(connection: Connection, now: float) -> float | None:
+    """When the next of those is due that are postponed beyond now, in seconds since 1970; None: there is none."""
+    chosen = select(func.min(events.c.not_before)).where(events.c.state == "new", events.c.not_before > now)
+    return connection.execute(chosen).scalar()
+
+
+def postpone(connection: Connection, event_id: int, not_before: float, error: str = "") -> None:
     """It could not be decided for now."""
     connection.execute(
         update(events)
         .where(events.c.id == event_id)
-        .values(attempts=events.c.attempts + 1, not_before=not_before)
+        .values(attempts=events.c.attempts + 1, not_before=not_before, error=error)
+    )
+
+
+def hold_back(connection: Connection, event_ids: Iterable[int], not_before: float) -> None:
+    """They come after one that was postponed: their own attempts do not count."""
+    connection.execute(update(events).where(events.c.id.in_(list(event_ids))).values(not_before=not_before))
+
+
+def park(connection: Connection, event_id: int, error: str, now: float) -> None:
+    """It cannot be decided: it is left, with what is wrong; the deliveries of others go on."""
+    connection.execute(
+        update(events)
+        .where(events.c.id == event_id)
+        .values(state="parked", attempts=events.c.attempts + 1, error=error, decided_at=now)
     )
 
 

@@ -1,0 +1,72 @@
+"""`/metrics`: the numbers of the database as Prometheus reads them; they outlive the process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from sqlalchemy import Connection
+
+from fordjent.store import counters, deliveries, statistics
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def text(connection: Connection) -> bytes:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Gathered(list(_families(connection))))
+    return generate_latest(registry)
+
+
+class _Gathered(Collector):
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+def _families(connection: Connection) -> Iterable[Metric]:
+    by_state = statistics.states(connection)
+    numbers = statistics.metrics(connection, by_state)
+    yield CounterMetricFamily("fordjent_events", "Events that were stored.", numbers.events_total)
+    yield CounterMetricFamily("fordjent_sessions", "Sessions that were begun.", numbers.sessions_total)
+    yield GaugeMetricFamily("fordjent_sessions_active", "Sessions that work.", numbers.sessions_active)
+    yield CounterMetricFamily("fordjent_tool_calls", "Calls of tools.", numbers.tool_calls_total)
+    yield CounterMetricFamily("fordjent_llm_calls", "Calls of models.", numbers.llm_calls_total)
+    yield CounterMetricFamily(
+        "fordjent_llm_retries", "Tries beyond the first of each.", numbers.llm_retries_total
+    )
+    tokens = CounterMetricFamily("fordjent_tokens", "Tokens of models.", labels=["type"])
+    tokens.add_metric(["input"], numbers.input_tokens)
+    tokens.add_metric(["output"], numbers.output_tokens)
+    yield tokens
+    yield CounterMetricFamily("fordjent_cost_total_total", "US dollars spent on models.", numbers.cost_usd)
+    yield _deliveries(connection)
+    states = GaugeMetricFamily("fordjent_sessions_by_state", "Sessions by state.", labels=["state"])
+    for state, count in by_state.items():
+        states.add_metric([state], count)
+    yield states
+    queue = statistics.queue(connection, time.time())
+    yield GaugeMetricFamily("fordjent_queue_waiting", "Events and sessions that wait.", queue.waiting)
+    yield GaugeMetricFamily(
+        "fordjent_queue_oldest_seconds", "How long the oldest waits.", queue.oldest_seconds
+    )
+    gates = CounterMetricFamily("fordjent_gate_results", "Gates by verdict.", labels=["gate", "passed"])
+    for gate, passed, count in statistics.gates(connection):
+        gates.add_metric([gate, str(passed).lower()], count)
+    yield gates
+
+
+def _deliveries(connection: Connection) -> Metric:
+    counts = deliveries.counts(connection)
+    family = CounterMetricFamily(
+        "fordjent_deliveries", "Deliveries by what became of them.", labels=["status"]
+    )
+    for status in ("accepted", "duplicate", "ignored", "filtered"):
+        family.add_metric([status], getattr(counts, status))
+    family.add_metric(["rejected"], sum(counters.of(connection, f"{counters.REJECTED}.").values()))
+    return family

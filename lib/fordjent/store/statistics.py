@@ -1,0 +1,284 @@
+"""What the database has to say in numbers: for /status, /metrics and fordjent-status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Executable, FromClause, Select, func, select
+
+from fordjent.store import counters, deliveries
+from fordjent.store.deliveries import Counts
+from fordjent.store.schema import events, gate_results, model_calls, sessions, tool_calls, transitions
+from harness.clock import timestamp
+
+STATES = ("created", "working", "waiting", "blocked", "completed", "failed")
+RECENT = 20
+TURNS = 30
+
+ASKED = model_calls.c.state != "reserved"
+
+
+class Queue(msgspec.Struct):
+    """`waiting`: events to be decided, and sessions with something to do that nobody works on yet."""
+
+    waiting: int
+    oldest_seconds: float
+
+
+class Usage(msgspec.Struct):
+    provider: str
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    cost_usd: float
+
+
+class SessionUsage(Usage):
+    session_key: str
+
+
+class Spending(msgspec.Struct):
+    session_key: str
+    provider: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    timestamp: str
+
+
+class Costs(msgspec.Struct):
+    total_sessions: int
+    total_tokens: int
+    total_cost_usd: float
+    recent_records: list[Spending]
+
+
+class Change(msgspec.Struct):
+    session_key: str
+    from_state: str
+    to_state: str
+    reason: str
+    timestamp: str
+
+
+class Turn(msgspec.Struct):
+    session_key: str
+    turn: int
+    tool_calls: int
+    latency_ms: int
+    tokens_in: int
+    tokens_out: int
+    error: str
+    timestamp: str
+
+
+class Lifecycle(msgspec.Struct):
+    active_sessions: int
+    failed_sessions: int
+    recent_transitions: list[Change]
+    recent_turns: list[Turn]
+
+
+class Metrics(msgspec.Struct):
+    """Since the database was made, not since the process was started; `sessions_active` of now."""
+
+    events_total: int
+    sessions_total: int
+    sessions_active: int
+    tool_calls_total: int
+    llm_calls_total: int
+    llm_retries_total: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
+class Status(msgspec.Struct):
+    now: str
+    deliveries: Counts
+    rejected: dict[str, int]
+    """By the status that they were answered."""
+    sessions: dict[str, int]
+    queue: Queue
+    costs: Costs
+    by_model: list[Usage]
+    by_session_model: list[SessionUsage]
+    lifecycle: Lifecycle
+    metrics: Metrics
+
+
+def status(connection: Connection, now: float, since: float = 0.0) -> Status:
+    """`since`: calls of models before it are left out of `by_model` and `by_session_model`."""
+    by_state = states(connection)
+    rejected = counters.of(connection, f"{counters.REJECTED}.")
+    counts = deliveries.counts(connection)
+    counts.rejected = sum(rejected.values())
+    return Status(
+        now=timestamp(now),
+        deliveries=counts,
+        rejected=rejected,
+        sessions=by_state,
+        queue=queue(connection, now),
+        costs=_costs(connection),
+        by_model=[Usage(*row) for row in _usage(connection, since)],
+        by_session_model=[SessionUsage(*row) for row in _usage(connection, since, model_calls.c.key)],
+        lifecycle=Lifecycle(
+            by_state["working"],
+            by_state["failed"],
+            changes(connection, RECENT),
+            turns(connection, TURNS),
+        ),
+        metrics=metrics(connection, by_state),
+    )
+
+
+def states(connection: Connection) -> dict[str, int]:
+    """How many sessions are in each state; each state is there."""
+    rows = connection.execute(select(sessions.c.state, func.count()).group_by(sessions.c.state))
+    return dict.fromkeys(STATES, 0) | {state: count for state, count in rows}
+
+
+def queue(connection: Connection, now: float) -> Queue:
+    new, oldest = _one(
+        connection, select(func.count(), func.min(events.c.created_at)).where(events.c.state == "new")
+    )
+    idle = (sessions.c.ready_at.is_not(None)) & (sessions.c.lease_until < now)
+    ready, first = _one(connection, select(func.count(), func.min(sessions.c.first_input_at)).where(idle))
+    since = min((at for at in (oldest, first) if at is not None), default=now)
+    return Queue(new + ready, round(max(0.0, now - since), 3))
+
+
+def metrics(connection: Connection, by_state: dict[str, int]) -> Metrics:
+    calls, retries, tokens_in, tokens_out, cost = _one(
+        connection,
+        select(
+            func.count(),
+            *(
+                _sum(model_calls.c[name])
+                for name in ("retries", "tokens_in", "tokens_out", "cost_microdollars")
+            ),
+        ).where(ASKED),
+    )
+    return Metrics(
+        events_total=_count(connection, events),
+        sessions_total=sum(by_state.values()),
+        sessions_active=by_state["working"],
+        tool_calls_total=_count(connection, tool_calls),
+        llm_calls_total=calls,
+        llm_retries_total=retries,
+        input_tokens=tokens_in,
+        output_tokens=tokens_out,
+        cost_usd=_dollars(cost),
+    )
+
+
+def gates(connection: Connection) -> list[tuple[str, bool, int]]:
+    """How often each gate was passed, and how often not."""
+    gate, passed = gate_results.c.gate, gate_results.c.passed
+    rows = connection.execute(
+        select(gate, passed, func.count()).group_by(gate, passed).order_by(gate, passed)
+    )
+    return [(name, bool(verdict), count) for name, verdict, count in rows]
+
+
+def changes(connection: Connection, limit: int, key: str = "") -> list[Change]:
+    """Of states, the newest first; of one session, or of all."""
+    columns = [transitions.c[name] for name in ("key", "from_state", "to_state", "reason", "at")]
+    chosen = select(*columns).order_by(transitions.c.id.desc()).limit(limit)
+    if key:
+        chosen = chosen.where(transitions.c.key == key)
+    return [
+        Change(of, before, after, why, timestamp(at))
+        for of, before, after, why, at in connection.execute(chosen)
+    ]
+
+
+def turns(connection: Connection, limit: int) -> list[Turn]:
+    """The newest first."""
+    chosen = turn_rows().where(ASKED).order_by(model_calls.c.id.desc()).limit(limit)
+    return [turn(row) for row in connection.execute(chosen)]
+
+
+def turn_rows() -> Select[Any]:
+    """To be narrowed, and read by `turn`; the last column is the id."""
+    calls = model_calls.c
+    used = (
+        select(func.count())
+        .select_from(tool_calls)
+        .where(tool_calls.c.run == calls.run, tool_calls.c.turn == calls.turn, tool_calls.c.key == calls.key)
+        .scalar_subquery()
+    )
+    return select(
+        calls.key,
+        calls.turn,
+        used,
+        calls.latency_seconds,
+        calls.tokens_in,
+        calls.tokens_out,
+        calls.error,
+        calls.at,
+        calls.id,
+    )
+
+
+def turn(row: Any) -> Turn:
+    key, number, used, latency, tokens_in, tokens_out, error, at, _ = row
+    return Turn(key, number, used, round(latency * 1000), tokens_in, tokens_out, error, timestamp(at))
+
+
+def _costs(connection: Connection) -> Costs:
+    tokens = model_calls.c.tokens_in + model_calls.c.tokens_out
+    keys, total, cost = _one(
+        connection,
+        select(
+            func.count(model_calls.c.key.distinct()), _sum(tokens), _sum(model_calls.c.cost_microdollars)
+        ).where(ASKED),
+    )
+    names = ("key", "provider", "model", "tokens_in", "tokens_out", "cost_microdollars", "at")
+    newest = (
+        select(*(model_calls.c[name] for name in names))
+        .where(ASKED)
+        .order_by(model_calls.c.id.desc())
+        .limit(RECENT)
+    )
+    recent = [
+        Spending(key, provider, model, tokens_in, tokens_out, _dollars(cost), timestamp(at))
+        for key, provider, model, tokens_in, tokens_out, cost, at in connection.execute(newest)
+    ]
+    return Costs(keys, total, _dollars(cost), recent)
+
+
+def _usage(connection: Connection, since: float, *more: ColumnElement[Any]) -> list[tuple[Any, ...]]:
+    calls = model_calls.c
+    by = (calls.provider, calls.model, *more)
+    sums = (func.count(), _sum(calls.tokens_in), _sum(calls.tokens_out), _sum(calls.cost_microdollars))
+    chosen = (
+        select(calls.provider, calls.model, *sums, *more)
+        .where(ASKED, calls.at >= since)
+        .group_by(*by)
+        .order_by(*by)
+    )
+    return [
+        (provider, model, count, tokens_in, tokens_out, tokens_in + tokens_out, _dollars(cost), *rest)
+        for provider, model, count, tokens_in, tokens_out, cost, *rest in connection.execute(chosen)
+    ]
+
+
+def _one(connection: Connection, chosen: Executable) -> Any:
+    return connection.execute(chosen).one()
+
+
+def _sum(of: ColumnElement[Any]) -> ColumnElement[Any]:
+    return func.coalesce(func.sum(of), 0)
+
+
+def _count(connection: Connection, table: FromClause) -> int:
+    return connection.execute(select(func.count()).select_from(table)).scalar() or 0
+
+
+def _dollars(microdollars: int) -> float:
+    return microdollars / 1_000_000
