@@ -90,9 +90,10 @@ class RetryMerges(_Action, frozen=True, kw_only=True, tag="retry_merges"):
 
 
 class Nothing(_Action, frozen=True, kw_only=True, tag="nothing"):
-    """The event starts and feeds nothing."""
+    """The event starts and feeds nothing. `own`: because it is the bot's own doing."""
 
     reason: str
+    own: bool = False
 
 
 Action = Feed | Cancel | Close | Guide | Remember | Reschedule | RetryMerges | Nothing

@@ -39,7 +39,7 @@ def decide(event: Event, facts: Facts) -> list[Action]:
         return [*known, Nothing(reason=f"{event.name} starts nothing")]
     why_not = _refused(rule.who, event, facts)
     if why_not:
-        return [*known, Nothing(reason=why_not)]
+        return [*known, Nothing(reason=why_not, own=bool(loops.stops(event, facts)))]
     return [*known, *rule.then(event, facts)]
 
 
@@ -75,6 +75,8 @@ def _heard(event: Event, facts: Facts) -> list[Action]:
     waits = BLOCKED in event.labels and not facts.session_role
     if waits and not addressing.is_pull(event, facts):
         return [Nothing(reason=f"waits: labelled {BLOCKED}; `{TRIGGERS[0]}` begins it")]
+    if facts.review_told:
+        return [Nothing(reason="this review was told already")]
     told = telling.review(event, facts) if event.review else telling.comment(event)
     return [_feed(event, facts, told)]
 

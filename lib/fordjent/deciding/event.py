@@ -60,7 +60,7 @@ class Pull(msgspec.Struct, frozen=True, kw_only=True):
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """`state`: open, closed or merged. `at`: when the issue, pull request or comment last changed, in seconds since 1970.
 
-    `is_pull` None: the document does not say. `author` is who opened the issue or pull
+    `head_message`: of the newest commit of a push. `is_pull` None: the document does not say. `author` is who opened the issue or pull
     request, `sender` who made this happen.
     """
 
@@ -84,7 +84,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     ref: str = ""
     before: str = ""
     after: str = ""
-    commits: tuple[str, ...] = ()
+    head_message: str = ""
     at: float = 0.0
 
     @property
@@ -130,7 +130,7 @@ def read(event_type: str, body: bytes) -> Event:
         ref=document.ref or "",
         before=document.before or "",
         after=document.after or "",
-        commits=tuple(commit.message or "" for commit in document.commits or ()),
+        head_message=(document.head_commit.message or "") if document.head_commit else "",
         at=_seconds(document.comment.updated_at if document.comment else about.updated_at),
     )
 

@@ -31,8 +31,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     `session_role` "": there is no session. `author_role`: of the session that made the bot's
     own pull request. `reviewer_login`: of a reviewer with an account of its own. `ours`: the
     comment is known to be one that we wrote. `head_message`: of a pull request's newest
-    commit, where it is known. `runs_last_hour`: of the session, the oldest of them begun at
-    `first_run_at`; `review` None: not asked.
+    commit, where it is known. `review` None: the forge was not asked, or does not have it.
+    `review_told`: every review that it can be was told to the session before.
+    `runs_last_hour`: of the session; `held_until`: when there are fewer of them than are allowed.
     """
 
     bot_logins: frozenset[str] = frozenset()
@@ -47,13 +48,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     author_role: str = DEFAULT
     head_message: str = ""
     review: KnownReview | None = None
+    review_told: bool = False
     default_branch: str = ""
     protected_branches: frozenset[str] = frozenset()
     commit_prefix: str = "[agent-automation]"
     require_role: bool = False
     max_runs_per_hour: int = 12
     runs_last_hour: int = 0
-    first_run_at: float = 0.0
+    held_until: float = 0.0
 
     def is_bot(self, login: str) -> bool:
         """Logins are told apart as the forge does: without regard to case."""

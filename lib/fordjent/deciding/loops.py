@@ -10,8 +10,6 @@ from collections.abc import Callable
 from fordjent.deciding.event import Event
 from fordjent.deciding.facts import Facts
 
-HOUR = 3600.0
-
 
 def stops(event: Event, facts: Facts) -> str:
     """Why this event is no word of a person; "": it may be one."""
@@ -20,7 +18,7 @@ def stops(event: Event, facts: Facts) -> str:
 
 def held_until(facts: Facts) -> float:
     """When the breaker lets the session run again, in seconds since 1970; 0: it may run now."""
-    return facts.first_run_at + HOUR if facts.runs_last_hour >= facts.max_runs_per_hour else 0.0
+    return facts.held_until if facts.runs_last_hour >= facts.max_runs_per_hour else 0.0
 
 
 def _marked(event: Event, facts: Facts) -> bool:

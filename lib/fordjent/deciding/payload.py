@@ -77,7 +77,6 @@ class Review(msgspec.Struct, frozen=True):
 
 
 class Commit(msgspec.Struct, frozen=True):
-    id: str = ""
     message: str | None = ""
 
 
@@ -105,4 +104,4 @@ class Payload(msgspec.Struct, frozen=True):
     ref: str | None = ""
     before: str | None = ""
     after: str | None = ""
-    commits: list[Commit] | None = None
+    head_commit: Commit | None = None

@@ -26,9 +26,7 @@ class StoredEvent(msgspec.Struct, frozen=True):
     created_at: float
 
 
-def waiting(
-    connection: Connection, now: float, limit: int, taken: Iterable[int] = ()
-) -> list[StoredEvent]:
+def waiting(connection: Connection, now: float, limit: int, taken: Iterable[int] = ()) -> list[StoredEvent]:
     """Those that are new and due, in the order in which they came, without those that are `taken`."""
     chosen = (
         _events()

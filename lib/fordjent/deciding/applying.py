@@ -1,0 +1,101 @@
+"""A decision, written down: the event decided, and all that comes of it, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+from sqlalchemy import Connection, select
+
+from fordjent.deciding.actions import (
+    Action,
+    Cancel,
+    Close,
+    Feed,
+    Nothing,
+    Remember,
+    RetryMerges,
+)
+from fordjent.store import deliveries, events, inputs, issues, repositories
+from fordjent.store import schema as tables
+
+RETRY_MERGE = "retry_merge"
+"""Kind of the event that has the pull requests tried again which wait for others."""
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided about the event `event_id`, from which repository, whose default branch is ("": not told)."""
+
+    event_id: int
+    repository: str
+    default_branch: str
+    actions: tuple[Action, ...]
+
+
+def apply(
+    connection: Connection,
+    decision: Decision,
+    coalesce_seconds: float,
+    redact: Callable[[str], str],
+    now: float,
+) -> bool:
+    """False: the event was decided before, and nothing is done.
+
+    Guide was done before, outside; Reschedule stands in the event's actions.
+    """
+    state = connection.execute(
+        select(tables.events.c.state).where(tables.events.c.id == decision.event_id)
+    ).scalar()
+    if state != "new":
+        return False
+    repositories.seen(connection, decision.repository, decision.default_branch, now)
+    actions = [_without_secrets(action, redact) for action in decision.actions]
+    for action in actions:
+        _apply(connection, action, decision.event_id, coalesce_seconds, now)
+    events.decided(connection, decision.event_id, msgspec.json.encode(actions).decode(), now)
+    return True
+
+
+def _without_secrets(action: Action, redact: Callable[[str], str]) -> Action:
+    if isinstance(action, Feed):
+        told = msgspec.structs.replace(action.input, text=redact(action.input.text))
+        return msgspec.structs.replace(action, input=told)
+    if isinstance(action, Remember):
+        return msgspec.structs.replace(action, title=redact(action.title))
+    return action
+
+
+def _apply(
+    connection: Connection,
+    action: Action,
+    event_id: int,
+    coalesce_seconds: float,
+    now: float,
+) -> None:
+    if isinstance(action, Feed):
+        inputs.feed(
+            connection,
+            action.key,
+            action.role,
+            action.input,
+            event_id,
+            now,
+            coalesce_seconds,
+            by_person=action.by_person,
+            branch=action.branch,
+            base=action.base,
+            pull=action.pull,
+            not_before=action.not_before,
+        )
+    elif isinstance(action, Remember):
+        known = {name: getattr(action, name) for name in action.__struct_fields__}
+        issues.remember(connection, issues.KnownIssue(**known, seen_at=now))
+    elif isinstance(action, Cancel):
+        inputs.cancel(connection, action.key, action.reason)
+    elif isinstance(action, Close):
+        inputs.close(connection, action.key)
+    elif isinstance(action, RetryMerges):
+        if not events.is_waiting(connection, RETRY_MERGE, action.repository):
+            events.add(connection, RETRY_MERGE, action.repository, 0, now)
+    elif isinstance(action, Nothing) and action.own:
+        deliveries.filtered(connection, event_id, action.reason)

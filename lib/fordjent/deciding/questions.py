@@ -1,0 +1,139 @@
+"""What only the forge knows, asked as seldom as can be.
+
+Who the bot is: once. What somebody may do in a repository: every few minutes, and once for all that
+ask at the same time. Whether a number is a pull request: once, since the answer is stored with the issue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from fordjent.context import Context
+from fordjent.deciding.event import Event, Verdict
+from fordjent.deciding.facts import Inline, KnownReview
+from fordjent.forge import issues, repositories, reviews, users
+from fordjent.forge.errors import NotAllowed, NotFound
+from fordjent.forge.forge import Forge
+from fordjent.forge.types import Review
+from fordjent.store import permissions
+
+PERMISSION_SECONDS = 300.0
+"""How long an answer is good for: so long may somebody go on who was just put out."""
+
+_STATES: dict[Verdict, str] = {"approved": "APPROVED", "rejected": "REQUEST_CHANGES", "comment": "COMMENT"}
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """`bot_logins`: casefolded, of every account that we act as. `reviewer_login` "": none of its own."""
+
+    bot_logins: frozenset[str]
+    reviewer_login: str
+
+
+class Questions:
+    """Every method raises TryLater where the forge has to be asked and does not answer."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._identity: Identity | None = None
+        self._asking: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
+
+    async def identity(self) -> Identity:
+        async with self._one("identity"):
+            if self._identity is None:
+                self._identity = await self._ask_identity()
+            return self._identity
+
+    async def permission(self, repository: str, login: str) -> str:
+        """owner, admin, write, read or none."""
+        if not login:
+            return "none"
+        database = self._context.database
+        async with self._one("permission", repository, login.casefold()):
+            since = time.time() - PERMISSION_SECONDS
+            known = await database.read(permissions.get, repository, login, since)
+            if known is not None:
+                return known
+            found = await repositories.permission(self._context.forge, repository, login)
+            await database.write(permissions.put, repository, login, found, time.time())
+            return found
+
+    async def is_pull(self, repository: str, number: int) -> bool:
+        try:
+            return (await issues.get(self._context.forge, repository, number)).is_pull
+        except NotFound:
+            return False
+
+    async def review(self, event: Event, told: Collection[int]) -> tuple[KnownReview | None, bool]:
+        """The review that an event tells of, with its inline comments; and whether all that it can be were told before.
+
+        The event has no id: it is the oldest of the sender's with that verdict and text which was not told yet.
+        """
+        forge, number = self._context.forge, event.number
+        try:
+            suiting = [
+                one for one in await reviews.list_all(forge, event.repository, number) if _is(one, event)
+            ]
+            untold = [one for one in suiting if one.id not in told]
+            if not untold:
+                return None, bool(suiting)
+            found = untold[0]
+            inline = await self._inline(forge, event, found)
+        except NotFound:
+            return None, False
+        return KnownReview(id=found.id, inline=inline), False
+
+    async def _inline(self, forge: Forge, event: Event, review: Review) -> tuple[Inline, ...]:
+        if not review.comments_count:
+            return ()
+        remarks = await reviews.comments(forge, event.repository, event.number, review.id)
+        return tuple(
+            Inline(
+                path=remark.path,
+                line=remark.position or remark.original_position,
+                text=remark.body,
+                hunk=remark.diff_hunk,
+            )
+            for remark in remarks
+        )
+
+    async def _ask_identity(self) -> Identity:
+        config = self._context.config
+        own = await self._login(self._context.forge)
+        by_role = {
+            name: await self._login(self._context.forge.as_role(role.token))
+            for name, role in config.roles.items()
+            if role.token
+        }
+        logins = [*config.forgejo.bot_logins, own, *by_role.values()]
+        return Identity(frozenset(login.casefold() for login in logins if login), by_role.get("reviewer", ""))
+
+    async def _login(self, forge: Forge) -> str:
+        """ "": the token may not ask who it is; then `bot_logins` has to say it."""
+        try:
+            return (await users.me(forge)).login
+        except NotAllowed as refused:
+            if refused.status != 403:
+                raise
+            self._context.log.warning(
+                "token.without_user_scope", hint="give it read:user, or name its login in forgejo.bot_logins"
+            )
+            return ""
+
+    def _one(self, *what: str) -> asyncio.Lock:
+        return self._asking.setdefault(what, asyncio.Lock())
+
+
+def _is(review: Review, event: Event) -> bool:
+    said = event.review
+    return (
+        said is not None
+        and review.state == _STATES[said.verdict]
+        and review.user.login.casefold() == event.sender.casefold()
+        and review.body.strip() == said.body.strip()
+    )
