@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fordjent.forge.errors import BY_STATUS, ForgeError, NotUnderstood, Unreachable
+from fordjent.forge.errors import BY_STATUS, ForgeError, NotOffered, NotUnderstood, Unreachable
 from harness.clock import timestamp
 
 T = TypeVar("T")
@@ -58,6 +58,8 @@ def failure(answer: Answer, redact: Callable[[str], str]) -> ForgeError:
     """The error that an answer outside 2xx is."""
     said = redact(_message(answer))[:SAID_CHARACTERS]
     kind = BY_STATUS.get(answer.status)
+    if answer.status == 405 and not answer.path.endswith("/merge"):
+        kind = NotOffered
     if answer.status == 429 or answer.status >= 500:
         wait = retry_after(answer.headers.get("retry-after", ""))
         return Unreachable(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TypeVar
@@ -39,6 +39,8 @@ REQUEST_SECONDS = 120.0
 ATTEMPTS = 5
 RETRY_SECONDS = 60.0
 """No new attempt after so long, whatever the server asks to wait."""
+IDLE_SECONDS = 4.0
+"""Less than servers keep an idle connection: a request into one that just closes may or may not arrive."""
 CONCURRENT = 16
 ANSWER_BYTES = 32 * 1024 * 1024
 REDIRECTS = 3
@@ -67,7 +69,7 @@ class Forge:
         token: str,
         *,
         requests_per_minute: int = 600,
-        redactor: Redactor | None = None,
+        redact: Callable[[str], str] | None = None,
         retry_seconds: float = RETRY_SECONDS,
         first_wait_seconds: float = 0.5,
         transport: httpx2.AsyncBaseTransport | None = None,
@@ -75,7 +77,7 @@ class Forge:
     ) -> None:
         self.url = url.rstrip("/")
         self._token = token
-        self._redactor = redactor or Redactor([token])
+        self._own, self._others = Redactor([token]), redact
         self._retry_seconds = retry_seconds
         self._first_wait_seconds = first_wait_seconds
         self.pool = pool or _pool(requests_per_minute, transport)
@@ -85,7 +87,7 @@ class Forge:
         return Forge(
             self.url,
             token or self._token,
-            redactor=Redactor([token, self._token]),
+            redact=self._redact,
             retry_seconds=self._retry_seconds,
             first_wait_seconds=self._first_wait_seconds,
             pool=self.pool,
@@ -213,7 +215,7 @@ class Forge:
             url = self._next_place(answer, url)
         if 200 <= answer.status < 300:
             return answer
-        error = answers.failure(answer, self._redactor.redact)
+        error = answers.failure(answer, self._redact)
         if isinstance(error, Unreachable) and error.status == 429:
             self.pool.pace.pause(min(error.wait_seconds, self._retry_seconds))
         raise error
@@ -243,8 +245,11 @@ class Forge:
         names = {name.lower(): value for name, value in response.headers.items()}
         return Answer(method, path, response.status_code, names, data, cut)
 
+    def _redact(self, text: str) -> str:
+        return self._own.redact(self._others(text) if self._others else text)
+
     def _unreachable(self, method: str, path: str, error: Exception, *, received: bool) -> Unreachable:
-        said = self._redactor.redact(f"{self.url} does not answer: {error or type(error).__name__}")
+        said = self._redact(f"{self.url} does not answer: {error or type(error).__name__}")
         return Unreachable(method, path, 0, said[: answers.SAID_CHARACTERS], received=received)
 
     def _next_place(self, answer: Answer, url: httpx2.URL) -> httpx2.URL:
@@ -253,7 +258,10 @@ class Forge:
         Raises:
             ForgeError: elsewhere, or nowhere.
         """
-        place = url.join(answer.headers.get("location", ""))
+        try:
+            place = url.join(answer.headers.get("location", ""))
+        except httpx2.InvalidURL as error:
+            raise NotUnderstood(answer.method, answer.path, answer.status, "leads nowhere") from error
         if (place.scheme, place.host, place.port) == (url.scheme, url.host, url.port) and place != url:
             return place
         raise ForgeError(
@@ -268,7 +276,9 @@ class Forge:
 def _pool(requests_per_minute: int, transport: httpx2.AsyncBaseTransport | None) -> Pool:
     client = httpx2.AsyncClient(
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-        limits=httpx2.Limits(max_connections=CONCURRENT, max_keepalive_connections=CONCURRENT),
+        limits=httpx2.Limits(
+            max_connections=CONCURRENT, max_keepalive_connections=CONCURRENT, keepalive_expiry=IDLE_SECONDS
+        ),
         follow_redirects=False,
         transport=transport,
     )
