@@ -85,7 +85,7 @@ TOOLS = (
 
 def _read(scope: Scope, asked: ReadFile) -> str:
     folder = scope.ground.folder
-    if paths.real(folder, asked.path).is_dir():
+    if paths.is_folder(folder, asked.path):
         names = paths.listing(folder, asked.path)
         more = f"\n[… {len(names) - NAMES_SHOWN} more]" if len(names) > NAMES_SHOWN else ""
         return f"{asked.path} is a folder:\n" + "\n".join(names[:NAMES_SHOWN]) + more

@@ -52,6 +52,14 @@ def real(folder: Path, named: str) -> Path:
     return found
 
 
+def is_folder(folder: Path, named: str) -> bool:
+    """
+    Raises:
+        Forbidden: as in `real`.
+    """
+    return stat.S_ISDIR(_about(real(folder, named)))
+
+
 @contextlib.contextmanager
 def reading(folder: Path, named: str) -> Iterator[IO[bytes]]:
     """A regular file.
@@ -106,6 +114,14 @@ def replace(folder: Path, named: str, data: bytes) -> bool:
                 os.unlink(temporary, dir_fd=parent)
             raise
         return mode is None
+
+
+def _about(path: Path) -> int:
+    """The mode of what stands at a path; 0: nothing that could be looked at."""
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return 0
 
 
 def _mode(parent: int, name: str, named: str) -> int | None:
