@@ -28,6 +28,7 @@ from fordjent.forge.types import Pull
 
 Style = Literal["merge", "rebase", "rebase-merge", "squash", "fast-forward-only"]
 
+TRY_AGAIN = "Please try again later"
 PATIENCE_SECONDS = 30.0
 """How long `mergeable: false` may mean that the server still looks."""
 LONGEST_PAUSE_SECONDS = 4.0
@@ -53,7 +54,7 @@ async def merge(
         HeadMoved: the branch has another head by now.
         MergeConflict: it conflicts with its base.
         Draft: it is marked as work in progress.
-        NotYet: mergeable, but a check or an approval is missing.
+        NotYet: mergeable, but a check, an approval or something that it depends on is missing.
         Refused: closed without a merge, or the repository does not allow that style.
         NotAllowed: this account may not merge it.
     """
@@ -100,6 +101,10 @@ def _give_up(error: ForgeError, pull: Pull, head_commit: str) -> None:
         raise HeadMoved(*where, f"its head is {pull.head.sha} by now, not {head_commit}") from error
     if pull.draft or "work in progress" in said:
         raise Draft(*where, error.said) from error
+    if isinstance(error, NotYet) and "not allowed" in said:
+        raise NotAllowed(*where, error.said) from error
+    if isinstance(error, NotYet) and any(word in said for word in ("merge style", "fast-forward")):
+        raise Refused(*where, error.said) from error
     if isinstance(error, Conflict) and "out of date" not in said:
         raise MergeConflict(*where, error.said or "it conflicts with its base") from error
     if not isinstance(error, (NotYet, Conflict)):
@@ -111,6 +116,6 @@ def _reason(error: ForgeError, pull: Pull) -> ForgeError:
     where = (error.method, error.path, error.status)
     if not pull.mergeable:
         return MergeConflict(*where, f"it conflicts with {pull.base.ref}")
-    if isinstance(error, Conflict):  # its base moved each time
+    if error.said and error.said != TRY_AGAIN:  # its base moved each time, or dependencies are open
         return NotYet(*where, error.said)
     return NotYet(*where, "a check or an approval is missing")

@@ -148,6 +148,21 @@ def test_a_closed_one_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("User not allowed to merge PR", NotAllowed),
+        ("Invalid merge style", Refused),
+        ("Branch has diverged and cannot be fast-forwarded", Refused),
+    ],
+)
+def test_what_no_time_will_mend_is_not_waited_for(said: str, kind: type[ForgeError]) -> None:
+    script = ScriptedForge().on("POST", MERGE, Says(405, {"message": said})).on("GET", PULL, pull())
+    with pytest.raises(kind, match=said):
+        merge(script, patience_seconds=20.0)
+    assert len(script.asked) == 2
+
+
+@pytest.mark.parametrize(
     ("status", "kind"), [(403, NotAllowed), (422, Refused), (502, Unreachable), (404, ForgeError)]
 )
 def test_anything_else_is_said_as_it_is(status: int, kind: type[ForgeError]) -> None:
