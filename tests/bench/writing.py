@@ -6,7 +6,7 @@ import itertools
 import os
 from pathlib import Path
 
-from tests.bench.measuring import Figure, Pair, Run, pairs, process
+from tests.bench.measuring import Figure, Pair, Run, pair, process, turns_with_real
 from tests.bench.places import BigTracker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,13 +30,14 @@ def measure(tracker: BigTracker, real: str, turns: int) -> list[Pair]:
     def bare_state() -> Figure:
         return process([BARE / "state", git_dir, issue, next(STATES)], tracker.clone)
 
-    comments: dict[str, Run] = {"the plumbing in a shell script": bare_comment}
-    states: dict[str, Run] = {"the plumbing in a shell script": bare_state}
-    if real:
-        comments["`ent comment` (the real one)"] = comment(real)
-        states["`ent state` (the real one)"] = state(real)
-    size = f"among {tracker.issues:,}"
-    return [
-        *pairs(f"a comment, {size}", comment(ENT), comments, turns),
-        *pairs(f"a change of state, {size}", state(ENT), states, turns),
-    ]
+    size, few = f"among {tracker.issues:,}", turns_with_real(tracker.issues, turns)
+    plumbing = "the plumbing in a shell script"
+    found = []
+    for what, verb, ours, bare in (
+        ("a comment", "comment", comment, bare_comment),
+        ("a change of state", "state", state, bare_state),
+    ):
+        found.append(pair(f"{what}, {size}", ours(ENT), plumbing, bare, turns))
+        if real:
+            found.append(pair(f"{what}, {size}", ours(ENT), f"`ent {verb}` (the real one)", ours(real), few))
+    return found
