@@ -63,7 +63,9 @@ class Worker:
         if self.runner is None:
             from fordjent.sessions.session import Runs
 
-            self.runner = Runs(self.context).run
+            async with contextlib.aclosing(Runs(self.context)) as shared:
+                self.runner = shared.run
+                return await self.run(stop)
         database = self.context.database
         for dead in filter(owner.is_dead, await database.read(sessions.owners)):
             await database.write(sessions.release_all, dead)
@@ -72,15 +74,17 @@ class Worker:
         try:
             while not stop.is_set():
                 seen = self.context.bus.count("sessions")
-                delay = await self._start_what_is_ready()
+                delay = await self._look()
                 woken = asyncio.create_task(self.context.bus.wait("sessions", delay, seen))
                 await asyncio.wait({woken, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 woken.cancel()
         finally:
             stopping.cancel()
-            await self._end()
-            keeping.cancel()
-            await asyncio.gather(stopping, keeping, return_exceptions=True)
+            try:
+                await self._grace()
+            finally:  # also when this task is cancelled, because the process has waited long enough
+                await self._cancel_all()
+                keeping.cancel()
 
     @property
     def running(self) -> frozenset[str]:
@@ -88,6 +92,13 @@ class Worker:
         return frozenset(self._running)
 
     # ---- starting
+
+    async def _look(self) -> float:
+        try:
+            return await self._start_what_is_ready()
+        except Exception:  # the database is away, or a bug: the next look may find it gone
+            self.context.log.exception("worker.look_failed")
+            return LOOK_SECONDS
 
     async def _start_what_is_ready(self) -> float:
         """Start what may run; returns how many seconds there is nothing more to start, unless woken."""
@@ -145,29 +156,42 @@ class Worker:
 
     async def _keep_leases(self) -> None:
         """Hear cancellations, and renew leases; a run whose lease is lost stops at once, for somebody else has it."""
-        database, renewed_at = self.context.database, time.monotonic()
+        renewed_at = time.monotonic()
         while True:
             await asyncio.sleep(min(LOOK_SECONDS, self.lease_seconds / RENEWALS))
-            with contextlib.suppress(TryLater):
-                for key, why in (await database.read(sessions.why_cancelled, list(self._running))).items():
-                    if key in self._running:
-                        self._running[key].control.cancelled = why
-                if time.monotonic() - renewed_at < self.lease_seconds / RENEWALS:
-                    continue
-                renewed_at, now = time.monotonic(), time.time()
-                keys = list(self._running)
-                kept = await database.write(sessions.renew, self.owner, keys, now, now + self.lease_seconds)
-                for key in set(keys) - kept:
-                    if key in self._running:
-                        self._running[key].task.cancel()
+            try:
+                await self._hear_cancellations()
+                if time.monotonic() - renewed_at >= self.lease_seconds / RENEWALS:
+                    renewed_at = time.monotonic()
+                    await self._renew()
+            except Exception:  # as above; a lease that is lost meanwhile is found lost at the next renewal
+                self.context.log.exception("worker.renewal_failed")
 
-    async def _end(self) -> None:
-        """Give what runs its grace, then stop it; its state is in the database."""
+    async def _hear_cancellations(self) -> None:
+        told = await self.context.database.read(sessions.why_cancelled, list(self._running))
+        for key, why in told.items():
+            if key in self._running:
+                self._running[key].control.cancelled = why
+
+    async def _renew(self) -> None:
+        now, keys = time.time(), list(self._running)
+        kept = await self.context.database.write(
+            sessions.renew, self.owner, keys, now, now + self.lease_seconds
+        )
+        for key in set(keys) - kept:
+            if key in self._running:
+                self._running[key].task.cancel()
+
+    async def _grace(self) -> None:
+        """Let what runs come to its end, for as long as `shutdown_grace` allows."""
         tasks = [running.task for running in self._running.values()]
-        if not tasks:
-            return
-        self.context.log.info("worker.stopping", running=sorted(self._running))
-        _, left = await asyncio.wait(tasks, timeout=seconds(self.context.config.sessions.shutdown_grace))
-        for task in left:
+        if tasks:
+            self.context.log.info("worker.stopping", running=sorted(self._running))
+            await asyncio.wait(tasks, timeout=seconds(self.context.config.sessions.shutdown_grace))
+
+    async def _cancel_all(self) -> None:
+        """Stop what still runs; all that it has done is in the database."""
+        tasks = [running.task for running in self._running.values()]
+        for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -126,6 +126,7 @@ sessions = Table(
     Column("base", String, nullable=False, default=""),
     Column("pull", Integer, nullable=False, default=0, doc="number of its pull request; 0: none yet"),
     Column("status_comment", BigInteger, nullable=False, default=0, doc="id of the comment that is edited"),
+    Column("shown", String, nullable=False, default="", doc="what labels and status comment were brought to"),
     Column("ready_at", Float, doc="when its waiting inputs may start a run; NULL: nothing waits"),
     Column("first_input_at", Float, doc="of what waits"),
     Column("lease_owner", String, nullable=False, default=""),

@@ -6,6 +6,7 @@ until then. It is renewed while the work goes on, and anybody's once its time is
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 
 import msgspec
@@ -30,6 +31,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     base: str
     pull: int
     status_comment: int
+    shown: str
     ready_at: float | None
     first_input_at: float | None
     lease_owner: str
@@ -38,6 +40,12 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     failures: int
     created_at: float
     changed_at: float
+
+    @property
+    def look(self) -> str:
+        """What labels and status comment depend on; `shown` is this where they are as they must be."""
+        parts = (self.state, self.failure, self.reason, self.role, self.branch, self.cancel, str(self.pull))
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
     @property
     def session_key(self) -> SessionKey:
@@ -170,10 +178,9 @@ def next_ready(connection: Connection) -> float | None:
 
 
 def idle_since(connection: Connection, before: float, now: float) -> list[Session]:
-    """Sessions with a branch that nobody works on, for which nothing waits, and unchanged since then."""
+    """Sessions that nobody works on, for which nothing waits, unchanged since `before`."""
     rows = connection.execute(
         select(sessions).where(
-            sessions.c.branch != "",
             sessions.c.changed_at < before,
             sessions.c.ready_at.is_(None),
             sessions.c.lease_until <= now,
@@ -183,10 +190,22 @@ def idle_since(connection: Connection, before: float, now: float) -> list[Sessio
     return [Session(**row._mapping) for row in rows]
 
 
+def not_shown(connection: Connection, since: float, now: float) -> list[Session]:
+    """Sessions that changed since then, that nobody works on, and that show on the forge as something else."""
+    rows = connection.execute(
+        select(sessions).where(
+            sessions.c.changed_at >= since,
+            sessions.c.lease_until <= now,
+            sessions.c.state.not_in(("created", "working")),
+        )
+    )
+    return [session for row in rows if (session := Session(**row._mapping)).shown != session.look]
+
+
 # ---- facts
 
 
-def note(connection: Connection, key: str, **facts: str | int | float | None) -> None:
+def note(connection: Connection, key: str, /, **facts: str | int | float | None) -> None:
     """Write down facts about a session: `pull`, `status_comment`, `role`, `ready_at`, `failures` …"""
     connection.execute(update(sessions).where(sessions.c.key == key).values(**facts))
 

@@ -150,6 +150,7 @@ def upgrade() -> None:
         sa.Column("base", sa.String(), nullable=False),
         sa.Column("pull", sa.Integer(), nullable=False),
         sa.Column("status_comment", sa.BigInteger(), nullable=False),
+        sa.Column("shown", sa.String(), nullable=False),
         sa.Column("ready_at", sa.Float(), nullable=True),
         sa.Column("first_input_at", sa.Float(), nullable=True),
         sa.Column("lease_owner", sa.String(), nullable=False),

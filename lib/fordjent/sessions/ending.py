@@ -1,0 +1,110 @@
+"""The end of a run: what was done is kept on the branch, and what came of it is written down and said."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+from sqlalchemy import Connection
+
+from fordjent import posting, threads
+from fordjent.context import Context
+from fordjent.forge.reactions import DONE, FAILED, WORKING
+from fordjent.roles.roles import Role
+from fordjent.sessions import showing
+from fordjent.sessions.outcome import Outcome
+from fordjent.store import inputs, runs, sessions, transitions
+from fordjent.store.runs import Run
+from fordjent.store.sessions import Session
+from fordjent.workspaces.place import Place
+from harness.effects import reached
+from harness.errors import Failure
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """`commits`: that the branch has beyond its base, on the forge; `withheld`: files that were not
+    committed, with the reason; `failed`: why the branch could not be pushed."""
+
+    commits: int = 0
+    commit: str = ""
+    withheld: tuple[str, ...] = ()
+    failed: str = ""
+
+
+async def end(
+    context: Context,
+    session: Session,
+    run: Run,
+    role: Role,
+    place: Place | None,
+    title: str,
+    outcome: Outcome,
+) -> None:
+    """Bring a run to its outcome. Repeatable, after kill -9 anywhere too.
+
+    Raises:
+        TryLater: the forge does not answer; the next start comes here again.
+    """
+    kept = Kept()
+    if place is not None and role.writes_code and outcome.state != "completed":
+        kept = await keep(context, place, title)
+    if outcome.state == "failed":
+        text = failure_text(session, place, outcome, kept)
+        effect = f"{session.key}:{run.id}:failed"
+        await posting.comment(context, context.forge, session.session_key, effect, text)
+    await context.database.write(_write, session.key, run.id, outcome, kept.commit, time.time())
+    reached("outcome-written")
+    context.bus.woke("changes")
+    await show(context, session.key, run.id, outcome)
+
+
+async def show(context: Context, key: str, run: str, outcome: Outcome) -> None:
+    """Labels, status comment and reactions for what is in the database already."""
+    await showing.show(context, key)
+    sources = [one.source for one in await context.database.read(inputs.of_run, key, run)]
+    mark = {"completed": DONE, "failed": FAILED}.get(outcome.state, "")
+    await showing.react(context, key, sources, on=mark, off=WORKING)
+
+
+async def keep(context: Context, place: Place, title: str) -> Kept:
+    """Commit what is not committed, and push the branch; what must not be pushed is named and stays."""
+    from fordjent.gates import push
+
+    try:
+        left = await threads.run(place.commit_left_overs, title)
+        withheld = tuple(f"{one.path} ({one.rule})" for one in left.withheld)
+        head = await threads.run(place.head)
+        if head == place.base_commit or head == place.remote_head:
+            return Kept(commit=head, withheld=withheld)
+        reached("left-overs-committed")
+        await push.keep(place)
+        reached("branch-kept")
+        ahead, _ = await threads.run(place.control.ahead_behind, head, place.base_commit)
+        return Kept(commits=ahead, commit=head, withheld=withheld)
+    except Failure as failure:
+        context.log.warning("session.not_kept", path=str(place.path), why=failure.message)
+        return Kept(failed=context.redactor.redact(failure.message))
+
+
+def failure_text(session: Session, place: Place | None, outcome: Outcome, kept: Kept) -> str:
+    """The one comment about a run that failed."""
+    lines = [f"I stopped without finishing this: {outcome.reason}"]
+    if place is not None and kept.commits:
+        lines.append(f"What is done so far is on the branch `{place.branch}` ({kept.commits} commits).")
+    if kept.withheld:
+        files = "\n".join(f"- `{name}`" for name in kept.withheld)
+        lines.append(f"These files were not committed, and are only on the server:\n{files}")
+    if kept.failed:
+        lines.append(f"The branch could not be pushed, and is only on the server: {kept.failed}")
+    lines.append("A comment here lets me go on from there.")
+    return "\n\n".join(lines)
+
+
+def _write(connection: Connection, key: str, run: str, outcome: Outcome, commit: str, now: float) -> None:
+    transitions.change(connection, key, outcome.state, outcome.reason, now, outcome.why)
+    runs.end(connection, run, outcome.state, outcome.reason, now, end_commit=commit)
+    session = sessions.get(connection, key)
+    failures = session.failures + 1 if session and outcome.state == "failed" else 0
+    sessions.note(connection, key, failures=failures)
+    if outcome.pull:
+        sessions.note(connection, key, pull=outcome.pull)

@@ -1,0 +1,96 @@
+"""What comes round by itself: what could not be shown is, idle worktrees go, waiting pull requests are tried."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from fordjent import threads
+from fordjent.context import Context
+from fordjent.forge.errors import ForgeError
+from fordjent.sessions import showing
+from fordjent.sessions.surroundings import Surroundings
+from fordjent.store import sessions, waiting_merges
+from fordjent.store.sessions import Session
+from fordjent.workspaces.workspaces import folder_of
+from harness.config import seconds
+from harness.errors import Failure
+
+SHOW_SECONDS = 15.0
+SHOWN_WITHIN_SECONDS = 86400.0
+"""What could not be shown for that long is left as it is."""
+REAP_SECONDS = 60.0
+RETRY_SECONDS = 300.0
+
+
+class Timers:
+    """One per process, beside the worker."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._around = Surroundings(context)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        idle = seconds(self._context.config.sessions.idle_timeout)
+        every = {
+            self.show: SHOW_SECONDS,
+            self.reap: min(REAP_SECONDS, idle / 4),
+            self.retry_merges: RETRY_SECONDS,
+        }
+        due = dict.fromkeys(every, time.monotonic())
+        while not stop.is_set():
+            for work, interval in every.items():
+                if time.monotonic() >= due[work] and not stop.is_set():
+                    due[work] = time.monotonic() + interval
+                    await self._do(work.__name__, work)
+            try:
+                async with asyncio.timeout(max(min(due.values()) - time.monotonic(), 0.01)):
+                    await stop.wait()
+            except TimeoutError:
+                continue
+
+    async def show(self) -> None:
+        """Bring labels and status comments to what the database says, where an end of a run could not."""
+        now = time.time()
+        for session in await self._context.database.read(sessions.not_shown, now - SHOWN_WITHIN_SECONDS, now):
+            await showing.show(self._context, session.key)
+
+    async def reap(self) -> None:
+        """Give back the worktrees of sessions that are idle and have all their work on the forge."""
+        now = time.time()
+        before = now - seconds(self._context.config.sessions.idle_timeout)
+        idle = {
+            _folder(one): one for one in await self._context.database.read(sessions.idle_since, before, now)
+        }
+        root = self._context.config.state_dir / "repositories"
+        if not idle or not root.is_dir():
+            return
+        workspaces = await self._around.workspaces()
+        for path in await threads.run(workspaces.worktrees):
+            session = idle.get(str(path.relative_to(root)))
+            if session is None:
+                continue
+            kept = await threads.run(workspaces.remove, session.session_key, session.branch)
+            self._context.log.info("session.reaped", session=session.key, kept=kept)
+
+    async def retry_merges(self) -> None:
+        """Try the pull requests that wait for others, also where no event told that those are gone."""
+        from fordjent.gates import merging
+
+        for repository in await self._context.database.read(waiting_merges.repositories):
+            await merging.retry_waiting(self._context, repository)
+
+    async def _do(self, name: str, work: object) -> None:
+        assert callable(work)
+        try:
+            await work()
+        except (Failure, ForgeError) as failure:
+            self._context.log.info("timer.later", timer=name, why=failure.message)
+        except Exception:  # the outermost edge of the timers: the next time may go well
+            self._context.log.exception("timer.failed", timer=name)
+
+
+def _folder(session: Session) -> str:
+    """Where its worktree is, below the repositories."""
+    return str(Path(session.repository.lower()) / "worktrees" / folder_of(session.session_key))
