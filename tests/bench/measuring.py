@@ -46,26 +46,16 @@ Run = Callable[[], Figure]
 
 def pair(what: str, ours: Run, baseline_name: str, baseline: Run, turns: int) -> Pair:
     """Both, one after the other, `turns` times; where there are several, after one that does not count."""
-    return pairs(what, ours, {baseline_name: baseline}, turns)[0]
-
-
-def pairs(what: str, ours: Run, baselines: dict[str, Run], turns: int) -> list[Pair]:
-    """Ours and several baselines in each turn."""
-    taken: list[tuple[Figure, list[Figure]]] = []
-    for _ in range(turns + 1 if turns > 1 else 1):
-        taken.append((ours(), [run() for run in baselines.values()]))
+    taken = [(ours(), baseline()) for _ in range(turns + 1 if turns > 1 else 1)]
     counted = taken[-turns:]
-    return [
-        Pair(
-            what,
-            medians([ours for ours, _ in counted]),
-            name,
-            medians([others[number] for _, others in counted]),
-            median(ours.seconds / others[number].seconds for ours, others in counted),
-            median(ours.cpu_seconds / max(others[number].cpu_seconds, 1e-4) for ours, others in counted),
-        )
-        for number, name in enumerate(baselines)
-    ]
+    return Pair(
+        what,
+        medians([one for one, _ in counted]),
+        baseline_name,
+        medians([other for _, other in counted]),
+        median(one.seconds / other.seconds for one, other in counted),
+        median(one.cpu_seconds / max(other.cpu_seconds, 1e-4) for one, other in counted),
+    )
 
 
 def turns_with_real(issues: int, turns: int) -> int:
