@@ -108,14 +108,16 @@ def read(event_type: str, body: bytes) -> Event:
     repository = document.repository.full_name if document.repository else ""
     if not is_repository(repository):
         raise BadData(f"a delivery about no repository: {repository!r}")
+    subject = _subject(event_type, document)
     about = document.issue or document.pull_request or payload.Issue()
+    _check(subject, document, about.number)
     return Event(
         kind=event_type,
-        subject=_subject(event_type, document),
+        subject=subject,
         action=document.action or "",
         repository=repository,
         sender=_login(document.sender),
-        number=about.number or document.number,
+        number=about.number,
         is_pull=_is_pull(event_type, document),
         title=about.title,
         body=about.body or "",
@@ -133,6 +135,17 @@ def read(event_type: str, body: bytes) -> Event:
         head_message=(document.head_commit.message or "") if document.head_commit else "",
         at=_seconds(document.comment.updated_at if document.comment else about.updated_at),
     )
+
+
+def _check(subject: Subject, document: Payload, number: int) -> None:
+    """
+    Raises:
+        BadData: what the event is about is missing.
+    """
+    if subject in ("push", "other"):
+        return
+    if number < 1 or (subject in ("pull", "review") and document.pull_request is None):
+        raise BadData(f"a delivery about a {subject} that it does not have")
 
 
 def _subject(event_type: str, document: Payload) -> Subject:

@@ -92,7 +92,6 @@ class Changes(msgspec.Struct, frozen=True):
 
 class Payload(msgspec.Struct, frozen=True):
     action: str | None = ""
-    number: int = 0
     issue: Issue | None = None
     pull_request: Pull | None = None
     comment: Comment | None = None
