@@ -16,6 +16,8 @@ _LOOKING = (
     "forgejo_comment",
     "forgejo_list_issues",
     "forgejo_get_issue",
+    "forgejo_get_sub_issues",
+    "forgejo_get_sibling_issues",
     "forgejo_list_prs",
     "forgejo_pr_files",
     "forgejo_pr_diff",

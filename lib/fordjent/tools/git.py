@@ -9,6 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from fordjent import threads
+from fordjent.gates.protection import is_protected
 from fordjent.tools import paths, programs
 from fordjent.tools.ground import Ground
 from fordjent.tools.scope import Scope
@@ -198,7 +199,7 @@ def _refuse_protected(ground: Ground) -> None:
         BadData: HEAD is on a protected branch, which nothing of ours will ever push to.
     """
     found = _read(ground, "symbolic-ref", "--quiet", "--short", "HEAD").strip()
-    if found in ground.protected:
+    if is_protected(found, ground.protected, ""):
         raise BadData(
             f"HEAD is on {found}, which is protected", hint="`git switch` to this session's branch first"
         )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fordjent.gates.protection import default_branch
 from harness import agent_environment, atomic, folders, sandbox
 from harness.git import Person
 from harness.sandbox import Sandbox, View
@@ -71,7 +72,10 @@ class RunFolder:
 
 @dataclass(frozen=True)
 class Ground:
-    """`folder` is real (no link on the way to it). `environment` is all that a program gets."""
+    """`folder` is real (no link on the way to it). `environment` is all that a program gets.
+
+    `protected`: branches on which nothing is committed; names, or patterns as `release/*`.
+    """
 
     folder: Path
     run_folder: RunFolder
@@ -87,7 +91,7 @@ class Ground:
         Raises:
             BadConfig: the sandbox that was asked for cannot be had.
         """
-        return cls.make(
+        made = cls.make(
             config,
             place.path,
             run,
@@ -95,6 +99,8 @@ class Ground:
             writable=[place.work],
             readable=place.readable,
         )
+        default = default_branch(place.control)
+        return replace(made, protected=(*made.protected, default)) if default else made
 
     @classmethod
     def make(

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from fordjent.tools import administration, comments, files, git, issues, memory, pulls, repository, shell
+from fordjent.tools import (
+    administration,
+    comments,
+    files,
+    git,
+    issues,
+    memory,
+    proposing,
+    pulls,
+    repository,
+    shell,
+)
 from fordjent.tools.tool import Tool, check
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
-    for family in (files, shell, git, issues, pulls, comments, repository, administration, memory)
+    for family in (files, shell, git, proposing, issues, pulls, comments, repository, administration, memory)
     for tool in family.TOOLS
 }
 

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from fordjent import threads
 from fordjent.forge import branches, contents, repositories, server, users
+from fordjent.gates.protection import is_protected
 from fordjent.tools import git, programs
 from fordjent.tools.arguments import Repository
 from fordjent.tools.output import listed
@@ -97,7 +98,8 @@ async def delete_branch(scope: Scope, asked: DeleteBranch) -> Outcome:
     repository, session = scope.repository(asked.repository), scope.session
     name = asked.branch.removeprefix("refs/heads/")
     about = await repositories.get(session.forge, repository)
-    if name in (*session.context.config.policy.protected_branches, about.default_branch, session.base):
+    protected = (*session.context.config.policy.protected_branches, session.base)
+    if is_protected(name, protected, about.default_branch):
         raise BadData(f"{name} is protected")
     await branches.delete(session.forge, repository, name)
     return Outcome(f"{name} is deleted", changed=True)

@@ -36,6 +36,7 @@ class Session:
     branch: str = ""
     base: str = ""
     place: Place | None = None
+    person: Person | None = None
 
     @property
     def repository(self) -> str:
@@ -85,7 +86,7 @@ class Scope:
             redactor=context.redactor,
             log=context.log,
             on_ground=Ground.of_session(context.config, place, run, person) if place else None,
-            in_session=Session(context, forge, key, branch, base, place),
+            in_session=Session(context, forge, key, branch, base, place, person),
         )
 
     @classmethod
