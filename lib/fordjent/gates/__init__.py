@@ -1,1 +1,1 @@
-"""What a pull request must pass before it is opened, and merging."""
+"""What stands between an agent's branch and a pull request, in order; each gate is a module with one function."""

@@ -6,7 +6,7 @@ import time
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -18,6 +18,9 @@ from harness.worktrees import leftovers, obstacles, outgoing, preparing, workspa
 from harness.worktrees.leftovers import LeftOvers, Rules, Withheld
 from harness.worktrees.pair import REMOTE
 from harness.worktrees.place import Place as Spot
+
+if TYPE_CHECKING:
+    from fordjent.workspaces.workspaces import Workspaces
 
 NAMESPACE = "refs/fordjent/"
 LONGEST_SUBJECT = 120
@@ -43,6 +46,7 @@ class Place:
     """
 
     key: SessionKey
+    workspaces: Workspaces
     spot: Spot
     base: str
     start: str
@@ -101,9 +105,22 @@ class Place:
         """
         return self.control.resolve(seen_ref(self.spot)) or ""
 
+    @property
+    def namespace(self) -> str:
+        """Below it are the refs that we make for ourselves in `control`."""
+        return NAMESPACE
+
+    def fetch(self, *more: str) -> None:
+        """Bring `control` and what the agent sees of the forge up to date; `more`: refspecs besides.
+
+        Raises:
+            TryLater: the forge did not answer, or refused.
+        """
+        self.workspaces.fetch(self.key.repository, *more)
+
     def saw(self, commit: str) -> None:
-        """Note that the branch holds what the forge has of it at `commit`."""
-        self.control.update_ref(seen_ref(self.spot), commit)
+        """Note that the branch holds what the forge has of it at `commit`; "": it has none."""
+        self.control.update_ref(seen_ref(self.spot), commit or None)
 
     def move_to(self, tip: str) -> tuple[str, ...]:
         """Bring branch and files to a commit of `control`; uncommitted changes move along. Returns refs of

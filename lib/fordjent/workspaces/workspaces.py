@@ -191,6 +191,7 @@ class Workspaces:
         spot.git.update_ref(seen_ref(spot), None if for_reading else spot.remote_head)
         return Place(
             key=key,
+            workspaces=self,
             spot=spot,
             base=base,
             start=start,

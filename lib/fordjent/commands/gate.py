@@ -1,0 +1,122 @@
+"""fordjent-gate: ask one gate, or all of them, about a session's branch."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fordjent.cli import Command
+from harness.command_line import cli
+from harness.errors import EX_DATAERR, EX_OK, Busy, Usage
+
+if TYPE_CHECKING:
+    from fordjent.config import Config
+    from fordjent.context import Context
+    from fordjent.gates.gate import Proposal, Verdict
+    from fordjent.session_key import SessionKey
+
+NAMES = ("branch", "stale", "verify", "push", "merge_queue", "opening")
+LEASE_SECONDS = 3600.0
+
+
+class Gate(Command):
+    """Pass the branch of a session through a gate, or through all in order, as forgejo_create_pr does.
+
+    Each verdict is one line of JSON. Exit code 0: passed, 65: blocked or waiting.
+    """
+
+    PROGNAME = "fordjent-gate"
+    DESCRIPTION_MORE = (
+        f"Gates, in order: {', '.join(NAMES)}. Example:  fordjent-gate verify acme/widget/issues/42"
+    )
+
+    title = cli.SwitchAttr(
+        ["--title"], str, argname="TEXT", default="", help="of the pull request; else the issue's"
+    )
+
+    def main(self, *words: str) -> int:
+        import asyncio
+
+        from fordjent.session_key import SessionKey
+
+        if len(words) not in (1, 2):
+            raise Usage(
+                "a session's key, and perhaps a gate before it",
+                hint="fordjent-gate verify acme/widget/issues/42",
+            )
+        names = words[:1] if len(words) == 2 else NAMES
+        if names[0] not in NAMES:
+            raise Usage(f"there is no gate {names[0]!r}", hint=f"there are {', '.join(NAMES)}")
+        return asyncio.run(_ask(self.load_config(), SessionKey.parse(words[-1]), names, self.title))
+
+
+async def _ask(config: Config, key: SessionKey, names: tuple[str, ...], title: str) -> int:
+    from fordjent.context import Context
+    from fordjent.sessions.owner import mine
+    from fordjent.store import sessions
+
+    async with Context.open(config) as context:
+        owner, now = str(mine()), time.time()
+        known = await context.database.read(sessions.get, str(key))
+        if known and not await context.database.write(
+            sessions.claim_one, str(key), owner, now, now + LEASE_SECONDS
+        ):
+            raise Busy(f"the session {key} is at work", hint="wait until its run is over")
+        try:
+            proposal = await _proposal(context, key, title, known.branch if known else "")
+            return await _pass(proposal, names)
+        finally:
+            await context.database.write(sessions.release, str(key), owner)
+
+
+async def _pass(proposal: Proposal, names: tuple[str, ...]) -> int:
+    from fordjent.gates.gate import Opened, Passed
+    from fordjent.gates.pull_requests import pass_gate
+
+    for name in names:
+        verdict = await pass_gate(proposal, name)
+        _print(proposal, verdict)
+        if not isinstance(verdict, (Passed, Opened)):
+            return EX_DATAERR
+    return EX_OK
+
+
+async def _proposal(context: Context, key: SessionKey, title: str, branch: str) -> Proposal:
+    from fordjent import threads
+    from fordjent.forge import issues, pulls
+    from fordjent.gates.gate import Proposal
+    from fordjent.workspaces.workspaces import Workspaces
+
+    config, base = context.config, ""
+    if key.is_pull:
+        pull = await pulls.get(context.forge, key.repository, key.number)
+        branch, base, title = pull.head.ref, pull.base.ref, title or pull.title
+    elif not title:
+        title = (await issues.get(context.forge, key.repository, key.number)).title
+    workspaces = await threads.run(
+        Workspaces, config, config.forgejo.url, config.forgejo.token, redactor=context.redactor
+    )
+    place = await threads.run(workspaces.prepare, key, branch, base)
+    return Proposal(
+        context=context,
+        forge=context.forge,
+        place=place,
+        run=f"gate-{os.getpid()}",
+        title=title,
+        body=f"For #{key.number}.",
+        effect=f"{key}:by-hand:{time.time():.0f}",
+    )
+
+
+def _print(proposal: Proposal, verdict: Verdict) -> None:
+    line = msgspec.json.encode(verdict).decode()
+    sys.stdout.write(proposal.context.redactor.redact(line) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    Gate.start()

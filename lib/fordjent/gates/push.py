@@ -1,0 +1,92 @@
+"""Gate 4: the forge's branch is the session's, never over commits that the session has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fordjent import threads
+from fordjent.gates.gate import Blocked, Passed, Proposal, listed
+from fordjent.gates.protection import default_branch, is_protected
+from fordjent.workspaces import remote
+from fordjent.workspaces.place import Place
+from harness.effects import reached
+from harness.worktrees import published
+
+GATE = "push"
+
+_OPTIONS = ("--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed")
+
+
+async def check(proposal: Proposal) -> Passed | Blocked:
+    """
+    Raises:
+        TryLater: the forge did not answer, so that it is not known what became of it.
+    """
+    return await threads.run(push, proposal.place, proposal.context.config.policy.protected_branches)
+
+
+def push(place: Place, protected: Sequence[str]) -> Passed | Blocked:
+    """Push the branch as it is committed, from our own repository and by its full name. Repeatable.
+
+    Raises:
+        TryLater: the forge did not answer.
+    """
+    if place.for_reading or is_protected(place.branch, protected, default_branch(place.control)):
+        return _blocked(
+            f"nothing is pushed to {place.branch}", f"Work on another branch than {place.branch}."
+        )
+    tip = place.head()
+    objections = place.objections(tip)
+    if objections:
+        return _blocked(
+            f"must not be pushed: {listed([f'{one.path} ({one.rule})' for one in objections])}",
+            "Take it out of every commit of the branch that has it.",
+            tip,
+        )
+    seen = place.seen
+    if seen == tip == place.remote_head:
+        return Passed(gate=GATE, commit=tip, note="it was there already")
+    return _pushed(place, tip, seen)
+
+
+def _pushed(place: Place, tip: str, seen: str) -> Passed | Blocked:
+    ref = place.spot.ref
+    with place.spot.pair.locked():
+        finished = place.control.run(
+            "push",
+            *_OPTIONS,
+            f"--force-with-lease={ref}:{seen}",
+            "origin",
+            f"{tip}:{ref}",
+            check=False,
+            timeout_seconds=remote.PUSH_SECONDS,
+        )
+        reached("branch-pushed")
+        there = tip if finished.ok else _there(place, ref)
+        if there == tip:  # also where the answer was lost
+            place.control.update_refs([(f"refs/remotes/origin/{place.branch}", tip)])
+            published.remember(place.control, place.namespace, place.branch)
+            place.saw(tip)
+            return Passed(gate=GATE, commit=tip)
+    if there != seen:
+        return _blocked(
+            f"somebody pushed to {place.branch} meanwhile", "Try again: it is taken in first.", tip
+        )
+    failure = remote.explain(finished)
+    if failure.code in ("permission_denied", "push_refused", "archived"):
+        return _blocked(failure.message, f"Nothing that the work can mend: {failure.hint}.", tip)
+    raise failure
+
+
+def _there(place: Place, ref: str) -> str:
+    """What the forge's branch is at just now; "": there is none.
+
+    Raises:
+        TryLater: no answer.
+    """
+    listed_refs = remote.ask(place.control, "ls-remote", "--quiet", "origin", ref)
+    return listed_refs.text.split("\t", 1)[0] if listed_refs.text else ""
+
+
+def _blocked(reason: str, what_to_do: str, commit: str = "") -> Blocked:
+    return Blocked(gate=GATE, reason=reason, what_to_do=what_to_do, commit=commit)

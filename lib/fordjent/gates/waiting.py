@@ -1,0 +1,125 @@
+"""Pull requests that waited for others: tried again when one of those is merged or closed.
+
+The base has moved since, so that all gates are passed again, from the session's own worktree,
+under its lease. What then needs the agent goes to its session as an input.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from fordjent import threads
+from fordjent.forge import issues
+from fordjent.gates.gate import Blocked, Opened, Proposal, Waiting
+from fordjent.session_key import SessionKey
+from fordjent.sessions.owner import mine
+from fordjent.store import inputs, sessions, transitions, waiting_merges
+from fordjent.store.sessions import Session
+from fordjent.store.waiting_merges import WaitingMerge
+from harness.config import seconds
+from harness.errors import TryLater
+
+if TYPE_CHECKING:
+    from fordjent.context import Context
+
+LEASE_SECONDS = 900.0
+"""Besides the time of the repository's own checks; the lease is given back at the end."""
+
+
+async def retry_waiting(context: Context, repository: str) -> list[Opened | Blocked | Waiting]:
+    """Try again what waits in a repository, longest waiting first; what became of each.
+
+    Raises:
+        TryLater: a session is at work just now, or the forge does not answer.
+    """
+    owner = str(mine())
+    lease = LEASE_SECONDS + seconds(context.config.verify.timeout)
+    found: list[Opened | Blocked | Waiting] = []
+    busy = []
+    for row in await context.database.read(waiting_merges.of_repository, repository):
+        now = time.time()
+        session = await context.database.write(sessions.claim_one, row.key, owner, now, now + lease)
+        if session is None:
+            busy.append(row.key)
+            continue
+        try:
+            verdict = await _retry(context, row, session)
+        finally:
+            await context.database.write(sessions.release, row.key, owner)
+        if verdict:
+            found.append(verdict)
+    if busy:
+        raise TryLater(f"at work: {', '.join(busy)}", code="session_busy")
+    return found
+
+
+async def _retry(context: Context, row: WaitingMerge, session: Session) -> Opened | Blocked | Waiting | None:
+    """None: nobody wants it any more."""
+    from fordjent.gates.pull_requests import propose
+    from fordjent.workspaces.workspaces import Workspaces
+
+    key = SessionKey.parse(row.key)
+    about = await issues.get(context.forge, key.repository, key.number)
+    if session.cancel or about.state != "open":
+        await context.database.write(waiting_merges.drop, row.key)
+        return None
+    workspaces = await threads.run(
+        Workspaces,
+        context.config,
+        context.forge.url,
+        context.config.forgejo.token,
+        redactor=context.redactor,
+    )
+    place = await threads.run(workspaces.prepare, key, row.head, row.base)
+    verdict = await propose(
+        Proposal(
+            context=context,
+            forge=context.forge,
+            place=place,
+            run=f"retry-{key.kind}-{key.number}",
+            title=row.title,
+            body=row.body,
+            effect=f"{row.key}:waited:{row.since}",
+        )
+    )
+    await context.database.write(_note, row, verdict, session, time.time())
+    context.bus.woke("sessions")
+    if isinstance(verdict, Opened):
+        await _follow(context, row.key)
+    return verdict
+
+
+def _note(
+    connection: Connection,
+    row: WaitingMerge,
+    verdict: Opened | Blocked | Waiting,
+    session: Session,
+    now: float,
+) -> None:
+    """What the session is now; a verdict that needs the agent is its next input."""
+    from fordjent.deciding.actions import Input
+
+    if isinstance(verdict, Opened):
+        sessions.note(connection, row.key, pull=verdict.number)
+        if session.state == "waiting":
+            transitions.change(
+                connection, row.key, "completed", f"pull request #{verdict.number} is open", now
+            )
+    elif isinstance(verdict, Waiting):
+        if session.state == "waiting":
+            transitions.change(connection, row.key, "waiting", verdict.reason, now)
+    else:
+        text = f"The pull request that waited for others was tried again, and stopped at {verdict.gate}: {verdict}"
+        told = Input(kind="retry", source=f"retry:{row.since}:{verdict.commit}", text=text, at=now)
+        inputs.feed(connection, row.key, session.role, told, None, now, 0.0, by_person=False)
+
+
+async def _follow(context: Context, key: str) -> None:
+    from fordjent.sessions import labels_of_state
+
+    session = await context.database.read(sessions.get, key)
+    if session:
+        await labels_of_state.follow(context, session)
