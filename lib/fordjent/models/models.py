@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
-from fordjent.config import Config
+from fordjent import config
 from fordjent.models.endpoint import Endpoint
 from fordjent.models.messages import Answer, Message, ToolCall, ToolSpec, Usage
 from fordjent.models.model import ModelFailure
 from fordjent.models.provider import Provider
 from fordjent.models.scripted import SCHEME, ScriptedEndpoint
+from harness.errors import BadConfig
 
 Redact = Callable[[str], str]
 
 
-class Models:
-    """Which model a role has. What `redact` takes out of a text reaches no provider."""
+class Providers:
+    """Models by the names of their providers; `place` finds the file that a script's path means.
 
-    def __init__(self, config: Config, redact: Redact) -> None:
-        self._config = config
+    What `redact` takes out of a text reaches no provider.
+
+    Raises:
+        BadConfig: a fallback that there is not, or a script that cannot be read.
+    """
+
+    def __init__(
+        self, providers: Mapping[str, config.Provider], place: Callable[[str], Path], redact: Redact
+    ) -> None:
         self._redact = redact
         self._providers = {
-            name: Provider(name, settings, _endpoint(config, name))
-            for name, settings in config.providers.items()
+            name: Provider(name, settings, _endpoint(name, settings, place))
+            for name, settings in providers.items()
         }
-
-    def of(self, role: str) -> ModelInLine:
-        """The model of a role: what `[roles.<role>]` names, else the first provider."""
-        given = self._config.roles.get(role)
-        return self.named(given.provider if given and given.provider else self._config.first_provider)
+        for name, settings in providers.items():
+            if settings.fallback and settings.fallback not in providers:
+                raise BadConfig(f"providers.{name}.fallback: there is no provider {settings.fallback!r}")
 
     def named(self, provider: str) -> ModelInLine:
         """The provider of that name, and after it those that its `fallback`s name."""
@@ -43,6 +50,19 @@ class Models:
     async def aclose(self) -> None:
         for provider in self._providers.values():
             await provider.aclose()
+
+
+class Models(Providers):
+    """Which model a role has: one of these for the whole process."""
+
+    def __init__(self, config: config.Config, redact: Redact) -> None:
+        super().__init__(config.providers, config.folder, redact)
+        self._config = config
+
+    def of(self, role: str) -> ModelInLine:
+        """The model of a role: what `[roles.<role>]` names, else the first provider."""
+        given = self._config.roles.get(role)
+        return self.named(given.provider if given and given.provider else self._config.first_provider)
 
 
 class ModelInLine:
@@ -91,12 +111,9 @@ def redacted(message: Message, redact: Redact) -> Message:
     return msgspec.structs.replace(message, content=redact(message.content), tool_calls=calls)
 
 
-def _endpoint(config: Config, name: str) -> Endpoint:
-    provider = config.providers[name]
-    if provider.base_url.startswith(SCHEME):
-        return ScriptedEndpoint.read(
-            name, provider.model, config.folder(provider.base_url.removeprefix(SCHEME))
-        )
+def _endpoint(name: str, settings: config.Provider, place: Callable[[str], Path]) -> Endpoint:
+    if settings.base_url.startswith(SCHEME):
+        return ScriptedEndpoint.read(name, settings.model, place(settings.base_url.removeprefix(SCHEME)))
     from fordjent.models.openai_endpoint import OpenAIEndpoint
 
-    return OpenAIEndpoint(name, provider)
+    return OpenAIEndpoint(name, settings)

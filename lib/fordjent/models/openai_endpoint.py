@@ -39,10 +39,11 @@ class OpenAIEndpoint:
         self.name = name
         self._provider = provider
         self._client: AsyncOpenAI | None = None
+        self._dialect = wire.Dialect()
 
     async def attempt(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Answer:
         began = time.monotonic()
-        body = await self._ask(wire.request(messages, tools, self._provider))
+        body = await self._understood(messages, tools)
         asked = estimating.of_messages(messages) + estimating.of_tools(tools)
         try:
             reply = wire.read(body, parallel_tools=self._provider.parallel_tools)
@@ -67,6 +68,15 @@ class OpenAIEndpoint:
         if self._client:
             await self._client.close()
             self._client = None
+
+    async def _understood(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> bytes:
+        """The answer to a request in the endpoint's dialect, which its refusals teach."""
+        while True:  # a dialect learns each thing once
+            try:
+                return await self._ask(wire.request(messages, tools, self._provider, self._dialect))
+            except AttemptFailed as failed:
+                if failed.kind != "refused" or not self._dialect.learns(failed.message):
+                    raise
 
     async def _ask(self, request: wire.Json) -> bytes:
         import httpx2

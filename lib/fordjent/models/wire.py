@@ -6,9 +6,10 @@ out ids, usage or the finish reason, and put null where a string belongs.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,6 +17,8 @@ from fordjent.config import Provider
 from fordjent.models.messages import FinishReason, Message, ToolCall, ToolSpec, Usage
 
 Json = dict[str, Any]
+
+_UNSUPPORTED = re.compile("unsupported|not support|only the default", re.IGNORECASE)
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -31,7 +34,27 @@ class Reply(msgspec.Struct, frozen=True):
         return not self.message.content.strip() and not self.message.tool_calls
 
 
-def request(messages: Sequence[Message], tools: Sequence[ToolSpec], provider: Provider) -> Json:
+class Dialect(msgspec.Struct):
+    """What an endpoint has turned out to want. OpenAI's reasoning models know no `max_tokens` and no
+    temperature; most others know nothing else."""
+
+    length: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    temperature: bool = True
+
+    def learns(self, refusal: str) -> bool:
+        """Whether this refusal (400) says what to spell differently; it is, from now on."""
+        if self.length == "max_tokens" and "max_completion_tokens" in refusal:
+            self.length = "max_completion_tokens"
+            return True
+        if self.temperature and "temperature" in refusal and _UNSUPPORTED.search(refusal):
+            self.temperature = False
+            return True
+        return False
+
+
+def request(
+    messages: Sequence[Message], tools: Sequence[ToolSpec], provider: Provider, dialect: Dialect
+) -> Json:
     """The body of a request, as the provider's capabilities want it."""
     fitted = list(messages)
     if not provider.parallel_tools:
@@ -41,9 +64,9 @@ def request(messages: Sequence[Message], tools: Sequence[ToolSpec], provider: Pr
     body: Json = {
         "model": provider.model,
         "messages": [_message(message) for message in _joined(fitted)],
-        "max_tokens": provider.max_tokens,
+        dialect.length: provider.max_tokens,
     }
-    if provider.temperature is not None:
+    if dialect.temperature and provider.temperature is not None:
         body["temperature"] = provider.temperature
     if tools:
         body["tools"] = [{"type": "function", "function": msgspec.to_builtins(tool)} for tool in tools]
