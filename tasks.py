@@ -234,9 +234,9 @@ def migration(ctx: Context) -> None:
     from fordjent.store import migrating
 
     with ctx.cd(str(ROOT)):
-        written = str(migrating.write_first())
-        python(ctx, "-m", "ruff", "check", "--quiet", "--fix", written)
-        python(ctx, "-m", "ruff", "format", "--quiet", written)
+        migrating.FIRST.write_text(migrating.first(), encoding="utf-8")
+        python(ctx, "-m", "ruff", "check", "--quiet", "--fix", str(migrating.FIRST))
+        python(ctx, "-m", "ruff", "format", "--quiet", str(migrating.FIRST))
 
 
 def python(ctx: Context, *words: str) -> None:

@@ -49,11 +49,11 @@ class Stream:
             while not self._stopping.is_set():
                 count = self._context.bus.count("changes")
                 found = await self._context.database.read(changes.after, place, seen)
-                last = len(found.happened) - 1
-                for number, one in enumerate(found.happened):  # its place is that of all of them
+                for one in found.happened:
                     data = msgspec.json.encode(one.data).decode("utf-8")
-                    at = str(found.place if number == last else place)
-                    yield ServerSentEvent(self._context.redactor.redact(data), event=one.kind, id=at)
+                    yield ServerSentEvent(
+                        self._context.redactor.redact(data), event=one.kind, id=str(one.place)
+                    )
                 place, seen = found.place, found.seen
                 if not found.happened:
                     await self._context.bus.wait("changes", LOOK_SECONDS, count)

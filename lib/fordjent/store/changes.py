@@ -38,10 +38,11 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Happened(msgspec.Struct):
-    """`kind`: delivery | transition | turn."""
+    """`kind`: delivery | transition | turn. `place`: where to go on after it."""
 
     kind: str
     data: msgspec.Struct
+    place: Place
 
 
 class Delivered(msgspec.Struct):
@@ -81,18 +82,19 @@ def after(connection: Connection, place: Place, seen: frozenset[int] = frozenset
         .limit(TOGETHER)
     ).all()
     turned = _turns(connection, place.turns, seen)
-    happened = [
-        *(Happened("delivery", _delivered(one)) for one in arrived),
-        *(Happened("transition", _changed(one)) for one in changed),
-        *(Happened("turn", statistics.turn(row)) for row in turned),
-    ]
-    turns, still_seen = _turns_place(connection, place.turns, seen | {row[-1] for row in turned})
-    moved = Place(
-        arrived[-1].seq if arrived else place.deliveries,
-        changed[-1].id if changed else place.transitions,
-        turns,
-    )
-    return Found(happened, moved, still_seen)
+    happened: list[Happened] = []
+    for one in arrived:
+        place = msgspec.structs.replace(place, deliveries=one.seq)
+        happened.append(Happened("delivery", _delivered(one), place))
+    for row in changed:
+        place = msgspec.structs.replace(place, transitions=row.id)
+        happened.append(Happened("transition", _changed(row), place))
+    for row in turned:
+        seen |= {row[-1]}
+        turns, seen = _turns_place(connection, place.turns, seen)
+        place = msgspec.structs.replace(place, turns=turns)
+        happened.append(Happened("turn", statistics.turn(row), place))
+    return Found(happened, place, seen)
 
 
 def _turns(connection: Connection, turns: int, seen: frozenset[int]) -> Sequence[Any]:

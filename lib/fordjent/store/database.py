@@ -165,7 +165,12 @@ class Database:
     def _commit(self, group: list[_Write | None]) -> bool:
         """Whether it goes on."""
         writes = [write for write in group if write and write.result.set_running_or_notify_cancel()]
-        outcomes = self._together(writes)
+        try:
+            outcomes = self._together(writes)
+        except BaseException as error:  # a fault of ours, of which the thread dies
+            for write in writes:
+                write.result.set_exception(error)
+            raise
         for write, outcome in zip(writes, outcomes, strict=True):
             if outcome.error is None:
                 write.result.set_result(outcome.value)

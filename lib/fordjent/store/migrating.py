@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+FIRST = MIGRATIONS / "versions/0001_first.py"
 _NUMBERED = re.compile(r"(\d{4})_\w+\.py")
 
 
@@ -51,8 +52,8 @@ def newest() -> str:
     return max(match[1] for path in _versions().iterdir() if (match := _NUMBERED.fullmatch(path.name)))
 
 
-def write_first() -> Path:
-    """Write change 0001 anew from `schema.metadata`: right until it is on somebody's disk."""
+def first() -> str:
+    """Change 0001, as `schema.metadata` would have it: right until it is on somebody's disk."""
     from alembic import autogenerate
     from alembic.migration import MigrationContext
     from sqlalchemy import create_engine
@@ -64,10 +65,7 @@ def write_first() -> Path:
         context = MigrationContext.configure(connection)
         changes = autogenerate.produce_migrations(context, metadata).upgrade_ops
     assert changes
-    body = autogenerate.render_python_code(changes)
-    target = _versions() / "0001_first.py"
-    target.write_text(_FIRST.replace("BODY", body), encoding="utf-8")
-    return target
+    return _FIRST.replace("BODY", autogenerate.render_python_code(changes))
 
 
 _FIRST = '''"""The first tables. Written by `invoke migration` from fordjent.store.schema."""
