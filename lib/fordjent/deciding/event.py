@@ -137,6 +137,29 @@ def read(event_type: str, body: bytes) -> Event:
     )
 
 
+def guess_type(body: bytes) -> str:
+    """The event's type from what its document holds, where nobody says it.
+
+    Raises:
+        BadData: that tells nothing.
+    """
+    try:
+        document = msgspec.json.decode(body, type=Payload)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadData(f"a delivery that is no document of Forgejo's: {error}") from error
+    if document.comment:
+        return "issue_comment"
+    if document.pull_request:
+        return (
+            document.review.type if document.review and document.review.type in _REVIEWS else "pull_request"
+        )
+    if document.issue:
+        return "issues"
+    if document.ref and document.after:
+        return "push"
+    raise BadData("the document does not tell its event's type", hint="name it with --event-type")
+
+
 def _check(subject: Subject, document: Payload, number: int) -> None:
     """
     Raises:

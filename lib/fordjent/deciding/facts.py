@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from fordjent.roles.roles import DEFAULT
 
+if TYPE_CHECKING:
+    from fordjent.config import Config
+    from fordjent.store.known import Known
+
+HOUR = 3600.0
 WRITERS = frozenset(("owner", "admin", "write"))
 
 
@@ -23,6 +30,13 @@ class KnownReview(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     inline: tuple[Inline, ...] = ()
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """`bot_logins`: casefolded, of every account that we act as. `reviewer_login` "": none of its own."""
+
+    bot_logins: frozenset[str]
+    reviewer_login: str
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,3 +80,27 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_protected(self, branch: str) -> bool:
         return branch in self.protected_branches or branch == self.default_branch
+
+
+def from_known(config: Config, found: Known, identity: Identity) -> Facts:
+    """All but what the forge has to be asked for each event: the sender may do nothing."""
+    limit, starts = config.sessions.max_runs_per_hour, found.run_starts
+    return Facts(
+        bot_logins=identity.bot_logins,
+        reviewer_login=identity.reviewer_login,
+        allowed_senders=frozenset(login.casefold() for login in config.forgejo.allowed_senders),
+        ours=found.ours,
+        is_pull=found.is_pull,
+        labels_before=found.issue.labels if found.issue else None,
+        assignees_before=found.issue.assignees if found.issue else None,
+        session_role=found.session_role,
+        author_role=found.author_role,
+        head_message=found.head_message,
+        default_branch=found.default_branch,
+        protected_branches=frozenset(config.policy.protected_branches),
+        commit_prefix=config.agent.commit_prefix,
+        require_role=config.sessions.require_role,
+        max_runs_per_hour=limit,
+        runs_last_hour=len(starts),
+        held_until=starts[-limit] + HOUR if len(starts) >= limit else 0.0,
+    )

@@ -11,11 +11,9 @@ import time
 from collections.abc import Collection
 from weakref import WeakValueDictionary
 
-import msgspec
-
 from fordjent.context import Context
 from fordjent.deciding.event import Event, Verdict
-from fordjent.deciding.facts import Inline, KnownReview
+from fordjent.deciding.facts import Identity, Inline, KnownReview
 from fordjent.forge import issues, repositories, reviews, users
 from fordjent.forge.errors import NotAllowed, NotFound
 from fordjent.forge.forge import Forge
@@ -26,13 +24,6 @@ PERMISSION_SECONDS = 300.0
 """How long an answer is good for: so long may somebody go on who was just put out."""
 
 _STATES: dict[Verdict, str] = {"approved": "APPROVED", "rejected": "REQUEST_CHANGES", "comment": "COMMENT"}
-
-
-class Identity(msgspec.Struct, frozen=True):
-    """`bot_logins`: casefolded, of every account that we act as. `reviewer_login` "": none of its own."""
-
-    bot_logins: frozenset[str]
-    reviewer_login: str
 
 
 class Questions:

@@ -35,6 +35,14 @@ def reading(url: str, readers: int) -> Engine:
     return _engine(_address(url), readers, "BEGIN", ("query_only=ON", "cache_size=-16000"))
 
 
+def file_of(url: str) -> Path:
+    """
+    Raises:
+        BadConfig: no address of a database that we know.
+    """
+    return Path(_address(url).database or "")
+
+
 def in_transaction(connection: Connection) -> bool:
     """Whether the database itself still thinks so."""
     raw: Any = connection.connection.dbapi_connection

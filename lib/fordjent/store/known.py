@@ -6,14 +6,13 @@ import msgspec
 from sqlalchemy import Connection, select
 
 from fordjent.deciding.event import Event, read
+from fordjent.deciding.facts import HOUR
 from fordjent.marker import has_effect, is_marked
 from fordjent.roles.roles import DEFAULT, ROLES
 from fordjent.session_key import SessionKey
 from fordjent.store import effects, inputs, issues, repositories, runs, sessions
 from fordjent.store.schema import deliveries
 from harness.errors import BadData
-
-HOUR = 3600.0
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +27,19 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     run_starts: tuple[float, ...]
     reviews: frozenset[int]
     default_branch: str
+
+
+NOTHING = Known(
+    issue=None,
+    is_pull=None,
+    session_role="",
+    author_role=DEFAULT,
+    ours=False,
+    head_message="",
+    run_starts=(),
+    reviews=frozenset(),
+    default_branch="",
+)
 
 
 def of_event(connection: Connection, event: Event, now: float) -> Known:
