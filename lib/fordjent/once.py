@@ -48,6 +48,7 @@ async def once(
     lock = _running.setdefault((id(context.database), effect_id), asyncio.Lock())
     async with lock:
         effect = await context.database.write(effects.begin, effect_id, key, kind, time())
+        reached(f"fordjent.{kind}.begun")
         if effect.is_done:
             return msgspec.json.decode(effect.result, type=result)
         made = None if effect.is_new else await find()

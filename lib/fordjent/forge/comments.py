@@ -36,7 +36,7 @@ async def list_all(
 ) -> list[Comment]:
     """Oldest first. The server gives all of them at once."""
     asked = {"since": since.isoformat()} if since else None
-    return await forge.all(paths.of(repository, "issues", number, "comments"), Comment, asked)
+    return await forge.get(paths.of(repository, "issues", number, "comments"), list[Comment], asked)
 
 
 def list_repository(forge: Forge, repository: str, since: datetime | None = None) -> AsyncIterator[Comment]:

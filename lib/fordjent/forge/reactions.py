@@ -88,7 +88,9 @@ async def remove(forge: Forge, repository: str, number: int, wanted: str, *, com
 
 
 async def list_all(forge: Forge, repository: str, number: int, *, comment_id: int = 0) -> list[Reaction]:
-    return await forge.get(_path(repository, number, comment_id), list[Reaction])
+    """Those of a comment the server gives all at once."""
+    path = _path(repository, number, comment_id)
+    return await (forge.get(path, list[Reaction]) if comment_id else forge.all(path, Reaction))
 
 
 def _path(repository: str, number: int, comment_id: int) -> str:
