@@ -100,8 +100,9 @@ class Application:
             if wait:
                 raise Refusal(429, "Too many requests", Retry_After=str(math.ceil(wait)))
             if headers.get("authorization") and user is None:
-                git = git_http.is_git(path)
-                raise Refusal(401, "Unauthorized" if git else "user does not exist [uid: 0, name: ]")
+                if git_http.is_git(path):
+                    raise git_http.unauthorized()
+                raise Refusal(401, "user does not exist [uid: 0, name: ]")
             if git_http.is_git(path):
                 answer = git_http.serve(
                     self.forge.world, self.forge.events, user, method, path, query, headers, body

@@ -16,7 +16,7 @@ def of_issue(call: Call) -> Answer:
     repository = call.repository()
     issue = call.issue(repository)
     found = [one for one in issue.comments if call.query.get("since", "") <= one.updated]
-    shown = [issue_shapes.comment(call.world, repository, issue, one, call.user) for one in found]
+    shown = [issue_shapes.comment(call.world, repository, issue, one) for one in found]
     return Answer(body=shown, headers={"X-Total-Count": str(len(found))})
 
 
@@ -26,7 +26,7 @@ def of_repository(call: Call) -> Answer:
     found = [(issue, one) for issue in repository.issues.values() for one in issue.comments]
     found = [pair for pair in found if call.query.get("since", "") <= pair[1].updated]
     found.sort(key=lambda pair: pair[1].id)
-    return call.page(found, lambda pair: issue_shapes.comment(call.world, repository, *pair, call.user))
+    return call.page(found, lambda pair: issue_shapes.comment(call.world, repository, *pair))
 
 
 @answers("POST", "/repos/{owner}/{repo}/issues/{index}/comments")
@@ -37,6 +37,7 @@ def create(call: Call) -> Answer:
     # The delivery is made before the counter moves, as the forge does it.
     call.events.comment(repository, issue, comment, call.me(), "created")
     issue.comments.append(comment)
+    issue.count_comments()
     issue.updated = now()
     return Answer(201, _show(call, repository, issue, comment))
 
@@ -65,6 +66,7 @@ def delete(call: Call) -> Answer:
     issue, comment = _mine(call, repository)
     call.events.comment(repository, issue, comment, call.me(), "deleted")
     issue.comments.remove(comment)
+    issue.count_comments()
     return done()
 
 
@@ -85,4 +87,4 @@ def _mine(call: Call, repository: Repository) -> tuple[Issue, Comment]:
 
 
 def _show(call: Call, repository: Repository, issue: Issue, comment: Comment) -> dict[str, Any]:
-    return issue_shapes.comment(call.world, repository, issue, comment, call.user)
+    return issue_shapes.comment(call.world, repository, issue, comment)

@@ -67,8 +67,10 @@ class Events:
         if changes is not None:
             payload["changes"] = changes
         assert issue.pull
-        payload["pull_request"] = issue_shapes.pull(self.world, where, issue, issue.pull, sender, mode)
-        payload["requested_reviewer"] = shapes.user(self.world, reviewer, sender) if reviewer else None
+        payload["pull_request"] = issue_shapes.pull(
+            self.world, where, issue, issue.pull, sender, where.mode(sender)
+        )
+        payload["requested_reviewer"] = shapes.user(self.world, reviewer) if reviewer else None
         payload |= {**self._ends(where, sender, mode), "commit_id": commit, "review": review}
         self._send(where, event_type, payload)
 
@@ -91,7 +93,7 @@ class Events:
         mode = where.mode(sender)
         if issue.pull:
             payload["pull_request"] = issue_shapes.pull(self.world, where, issue, issue.pull, sender, mode)
-        payload["comment"] = issue_shapes.comment(self.world, where, issue, comment, sender)
+        payload["comment"] = issue_shapes.comment(self.world, where, issue, comment)
         if was is not None:
             payload["changes"] = {"body": {"from": was}}
         payload |= {**self._ends(where, sender), "is_pull": issue.pull is not None}
@@ -116,7 +118,9 @@ class Events:
             else bare.commits(new if since == ZERO else f"{since}..{new}", 50)
         )
         commits = [
-            shapes.payload_commit(self.world, where, bare.commit(sha), None if test else bare.changes_of(sha))
+            shapes.payload_commit(
+                self.world, where, bare.commit(sha), None if test else bare.changes_of(sha), verified=test
+            )
             for sha in ids
         ]
         head = (
@@ -129,7 +133,7 @@ class Events:
             "compare_url": f"{self.world.url}/{where.full_name}/compare/{since}...{new}",
             "commits": commits, "total_commits": len(commits), "head_commit": head,
             "repository": shapes.repository(self.world, where, "none" if test else "owner"),
-            "pusher": shapes.user(self.world, pusher, pusher), "sender": shapes.user(self.world, pusher, pusher),
+            "pusher": shapes.user(self.world, pusher), "sender": shapes.user(self.world, pusher),
         }  # fmt: skip
         self._send(where, "push", payload, ref, only)
 
@@ -147,7 +151,7 @@ class Events:
     def _ends(self, where: Repository, sender: User, mode: str = "") -> dict[str, Any]:
         return {
             "repository": shapes.repository(self.world, where, mode or where.mode(sender)),
-            "sender": shapes.user(self.world, sender, sender),
+            "sender": shapes.user(self.world, sender),
         }
 
     def _send(

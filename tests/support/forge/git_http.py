@@ -24,6 +24,11 @@ def is_git(path: str) -> bool:
     return PATH.fullmatch(path) is not None
 
 
+def unauthorized() -> Refusal:
+    """git then asks its credential helper."""
+    return Refusal(401, "Unauthorized", WWW_Authenticate='Basic realm="Gitea"')
+
+
 def serve(
     world: World,
     events: Events,
@@ -41,7 +46,7 @@ def serve(
     repository = world.repositories.get(f"{owner}/{name}".lower())
     push = rest == "git-receive-pack" or "service=git-receive-pack" in query
     if user is None and (push or repository is None or repository.private):
-        raise Refusal(401, "Unauthorized", WWW_Authenticate='Basic realm="Gitea"')
+        raise unauthorized()
     if repository is None or not repository.allows(user, "read"):
         raise Refusal(404, "Repository not found")
     if push and not repository.allows(user, "write"):

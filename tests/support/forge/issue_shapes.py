@@ -35,21 +35,20 @@ def label(world: World, where: Repository | None, shown: Label, owner: str = "")
     }  # fmt: skip
 
 
-def milestone(shown: Milestone) -> Json:
+def milestone(where: Repository, shown: Milestone) -> Json:
+    states = [issue.state for issue in where.issues.values() if issue.milestone is shown]
     return {
-        "id": shown.id, "title": shown.title, "description": shown.description, "state": "open", "open_issues": 0,
-        "closed_issues": 0, "created_at": shown.created, "updated_at": shown.created, "closed_at": None, "due_on": None,
+        "id": shown.id, "title": shown.title, "description": shown.description, "state": "open",
+        "open_issues": states.count("open"), "closed_issues": states.count("closed"), "created_at": shown.created, "updated_at": shown.created, "closed_at": None, "due_on": None,
     }  # fmt: skip
 
 
-def comment(
-    world: World, where: Repository, issue: Issue, shown: Comment, viewer: User | None = None
-) -> Json:
+def comment(world: World, where: Repository, issue: Issue, shown: Comment) -> Json:
     page = issue_page(world, where, issue)
     return {
         "id": shown.id, "html_url": f"{page}#issuecomment-{shown.id}",
         "pull_request_url": page if issue.pull else "", "issue_url": "" if issue.pull else page,
-        "user": user(world, shown.user, viewer), "original_author": "", "original_author_id": 0, "body": shown.body,
+        "user": user(world, shown.user), "original_author": "", "original_author_id": 0, "body": shown.body,
         "assets": [], "created_at": shown.created, "updated_at": shown.updated,
     }  # fmt: skip
 
@@ -59,8 +58,8 @@ def issue(world: World, where: Repository, shown: Issue, viewer: User | None = N
         "id": shown.id, "url": f"{world.url}/api/v1/repos/{where.full_name}/issues/{shown.number}",
         "html_url": issue_page(world, where, shown), "number": shown.number,
         "user": user(world, shown.user, viewer), "original_author": "", "original_author_id": 0,
-        "title": shown.title, "body": shown.body, "ref": "", "assets": [], **_common(world, where, shown, viewer),
-        "state": shown.state, "is_locked": False, "comments": count_of_comments(shown),
+        "title": shown.title, "body": shown.body, "ref": "", "assets": [], **_common(world, where, shown),
+        "state": shown.state, "is_locked": False, "comments": shown.comments_counted,
         "created_at": shown.created, "updated_at": shown.updated, "closed_at": shown.closed, "due_date": None,
         "pull_request": None if shown.pull is None else {
             "merged": shown.pull.merged_at is not None, "merged_at": shown.pull.merged_at,
@@ -82,16 +81,16 @@ def pull(world: World, where: Repository, shown: Issue, half: Pull, viewer: User
     ref = f"refs/pull/{shown.number}/head" if half.head_deleted else half.head_branch
     return {
         "id": half.id, "url": page, "number": shown.number, "user": user(world, shown.user, viewer),
-        "title": shown.title, "body": shown.body, **_common(world, where, shown, viewer),
+        "title": shown.title, "body": shown.body, **_common(world, where, shown),
         "requested_reviewers": [user(world, reviewer) for reviewer in reviewers(half)],
         "requested_reviewers_teams": [], "state": shown.state, "draft": shown.is_draft, "is_locked": False,
-        "comments": count_of_comments(shown),
+        "comments": shown.comments_counted,
         "review_comments": sum(1 for review in half.reviews if review.state != "REQUEST_REVIEW"),
         "additions": sum(added for added, _ in counts), "deletions": sum(deleted for _, deleted in counts),
         "changed_files": len(counts), "html_url": page, "diff_url": f"{page}.diff", "patch_url": f"{page}.patch",
         "mergeable": half.mergeable and not shown.is_draft, "merged": half.merged_at is not None,
         "merged_at": half.merged_at, "merge_commit_sha": half.merge_commit,
-        "merged_by": user(world, half.merged_by, viewer) if half.merged_by else None, "allow_maintainer_edit": False,
+        "merged_by": user(world, half.merged_by) if half.merged_by else None, "allow_maintainer_edit": False,
         "base": {"label": half.base_branch, "ref": half.base_branch, "sha": base, **side},
         "head": {"label": half.head_branch, "ref": ref, "sha": half.head, **side},
         "merge_base": half.merge_base, "due_date": None, "created_at": shown.created, "updated_at": shown.updated,
@@ -110,10 +109,12 @@ def review(world: World, where: Repository, on: Issue, shown: Review, viewer: Us
     }  # fmt: skip
 
 
-def inline_comment(world: World, where: Repository, on: Issue, of: Review, shown: InlineComment) -> Json:
+def inline_comment(
+    world: World, where: Repository, on: Issue, of: Review, shown: InlineComment, viewer: User | None
+) -> Json:
     page = issue_page(world, where, on)
     return {
-        "id": shown.id, "body": shown.body, "user": user(world, shown.user), "resolver": None,
+        "id": shown.id, "body": shown.body, "user": user(world, shown.user, viewer), "resolver": None,
         "pull_request_review_id": of.id, "created_at": shown.created, "updated_at": shown.created,
         "path": shown.path, "commit_id": shown.commit_id, "original_commit_id": "", "diff_hunk": shown.diff_hunk,
         "position": max(shown.position, 0), "original_position": max(-shown.position, 0),
@@ -134,20 +135,15 @@ def reviewers(half: Pull) -> list[User]:
     return list(found.values())
 
 
-def count_of_comments(shown: Issue) -> int:
-    reviews = shown.pull.reviews if shown.pull else []
-    return len(shown.comments) + sum(1 for review in reviews if review.comment_id)
-
-
 def issue_page(world: World, where: Repository, shown: Issue) -> str:
     return f"{world.url}/{where.full_name}/{'pulls' if shown.pull else 'issues'}/{shown.number}"
 
 
-def _common(world: World, where: Repository, shown: Issue, viewer: User | None) -> dict[str, Any]:
-    assignees = [user(world, one, viewer) for one in shown.assignees]
+def _common(world: World, where: Repository, shown: Issue) -> dict[str, Any]:
+    assignees = [user(world, one) for one in shown.assignees]
     return {
         "labels": [label(world, where, one) for one in sorted(shown.labels, key=lambda one: one.name)],
-        "milestone": milestone(shown.milestone) if shown.milestone else None,
+        "milestone": milestone(where, shown.milestone) if shown.milestone else None,
         "assignee": assignees[0] if assignees else None,
         "assignees": assignees or None,
     }

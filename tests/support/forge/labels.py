@@ -131,7 +131,8 @@ def remove(call: Call) -> Answer:
 
 @answers("GET", "/repos/{owner}/{repo}/milestones")
 def milestones(call: Call) -> Answer:
-    return call.page(call.repository().milestones, issue_shapes.milestone)
+    repository = call.repository()
+    return call.page(repository.milestones, lambda one: issue_shapes.milestone(repository, one))
 
 
 @answers("POST", "/repos/{owner}/{repo}/milestones")
@@ -141,7 +142,7 @@ def create_milestone(call: Call) -> Answer:
         call.world.next_id("milestone"), call.required("title"), call.body.get("description", "")
     )
     repository.milestones.append(milestone)
-    return Answer(201, issue_shapes.milestone(milestone))
+    return Answer(201, issue_shapes.milestone(repository, milestone))
 
 
 def _new(call: Call) -> Label:

@@ -72,7 +72,8 @@ def comments(call: Call) -> Answer:
     issue, pull = call.pull(repository)
     review = pick(pull.reviews, call.arguments["id"])
     shown = [
-        issue_shapes.inline_comment(call.world, repository, issue, review, one) for one in review.comments
+        issue_shapes.inline_comment(call.world, repository, issue, review, one, call.user)
+        for one in review.comments
     ]
     return Answer(body=shown)
 

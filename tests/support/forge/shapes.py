@@ -17,11 +17,15 @@ Json = dict[str, Any]
 
 
 def user(world: World, shown: User, viewer: User | None = None) -> Json:
-    """In full to the user and to admins only: others see neither address nor activity."""
+    """The address is shown to whoever is signed in, the rest in full to the user and to admins only.
+
+    `viewer` is None where the forge shows the user as to a stranger: sender, assignees, authors of comments.
+    """
     full = viewer is not None and (viewer is shown or viewer.is_admin) and not shown.is_organization
+    email = "" if shown.is_organization else shown.email if viewer else f"{shown.login}@noreply.localhost"
     return {
         "id": shown.id, "login": shown.login, "login_name": "", "source_id": 0, "full_name": "",
-        "email": shown.email if full else f"{shown.login}@noreply.localhost",
+        "email": email,
         "avatar_url": f"{world.url}/avatars/{hashlib.md5(shown.login.encode()).hexdigest()}",
         "html_url": f"{world.url}/{shown.login}", "language": "", "is_admin": shown.is_admin and full,
         "last_login": EPOCH if full else NEVER, "created": shown.created, "restricted": False, "active": full,

@@ -139,6 +139,12 @@ class Issue:
     created: str = field(default_factory=now)
     updated: str = field(default_factory=now)
     closed: str | None = None
+    # Counted when a comment comes or goes, and only then: reviews count, but do not cause it.
+    comments_counted: int = 0
+
+    def count_comments(self) -> None:
+        reviews = self.pull.reviews if self.pull else []
+        self.comments_counted = len(self.comments) + sum(1 for review in reviews if review.comment_id)
 
     @property
     def is_draft(self) -> bool:

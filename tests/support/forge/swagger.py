@@ -12,9 +12,6 @@ from typing import Any
 
 RECORDED = Path(__file__).with_name("recorded")
 
-# Sent by every list although the description leaves it out for a few.
-PAGING = {"page", "limit"}
-
 
 @dataclass(frozen=True)
 class Operation:
@@ -26,7 +23,7 @@ class Operation:
 
     def strange(self, query: Mapping[str, str], body: object) -> str | None:
         """What a request asks for that does not exist; None when all of it does."""
-        unknown = sorted(set(query) - set(self.query) - PAGING)
+        unknown = sorted(set(query) - set(self.query))
         if unknown:
             return f"{self.method} {self.template} has no query parameter {', '.join(unknown)}"
         for name, value in query.items():
