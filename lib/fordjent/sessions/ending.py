@@ -10,6 +10,8 @@ from sqlalchemy import Connection
 from fordjent import posting, threads
 from fordjent.context import Context
 from fordjent.forge.reactions import DONE, FAILED, WORKING
+from fordjent.gates import push
+from fordjent.gates.gate import Blocked
 from fordjent.roles.roles import Role
 from fordjent.sessions import showing
 from fordjent.sessions.outcome import Outcome
@@ -68,8 +70,6 @@ async def show(context: Context, key: str, run: str, outcome: Outcome) -> None:
 
 async def keep(context: Context, place: Place, title: str) -> Kept:
     """Commit what is not committed, and push the branch; what must not be pushed is named and stays."""
-    from fordjent.gates import push
-
     try:
         left = await threads.run(place.commit_left_overs, title)
         withheld = tuple(f"{one.path} ({one.rule})" for one in left.withheld)
@@ -77,7 +77,10 @@ async def keep(context: Context, place: Place, title: str) -> Kept:
         if head == place.base_commit or head == place.remote_head:
             return Kept(commit=head, withheld=withheld)
         reached("left-overs-committed")
-        await push.keep(place)
+        protected = context.config.policy.protected_branches
+        verdict = await threads.run(push.push, place, protected)
+        if isinstance(verdict, Blocked):
+            return Kept(commit=head, withheld=withheld, failed=context.redactor.redact(verdict.reason))
         reached("branch-kept")
         ahead, _ = await threads.run(place.control.ahead_behind, head, place.base_commit)
         return Kept(commits=ahead, commit=head, withheld=withheld)

@@ -100,11 +100,14 @@ class _OneRun:
         if not await self._begin():
             return
         self.context.bus.woke("changes")
+        log = self.context.log.bind(session=self.session.key, run=self.run.id, role=self.role.name)
+        log.info("session.begun", turns=self.run.turns)
         reached("run-begun")
         try:
             outcome = await self._outcome()
             title = self.subject.title if self.subject else ""
             await ending.end(self.context, self.session, self.run, self.role, self.place, title, outcome)
+            log.info("session.ended", state=outcome.state, why=outcome.why, reason=outcome.reason)
         finally:
             await asyncio.shield(self.progress.note(self.context, self.run.id))
 

@@ -6,12 +6,15 @@ import asyncio
 import time
 from pathlib import Path
 
+from sqlalchemy import Connection
+
 from fordjent import threads
 from fordjent.context import Context
+from fordjent.deciding.applying import RETRY_MERGE
 from fordjent.forge.errors import ForgeError
 from fordjent.sessions import showing
 from fordjent.sessions.surroundings import Surroundings
-from fordjent.store import sessions, waiting_merges
+from fordjent.store import events, sessions, waiting_merges
 from fordjent.store.sessions import Session
 from fordjent.workspaces.workspaces import folder_of
 from harness.config import seconds
@@ -75,11 +78,17 @@ class Timers:
             self._context.log.info("session.reaped", session=session.key, kept=kept)
 
     async def retry_merges(self) -> None:
-        """Try the pull requests that wait for others, also where no event told that those are gone."""
-        from fordjent.gates import merging
+        """Have the pull requests tried again that wait for others, also where no event told that those are gone."""
 
-        for repository in await self._context.database.read(waiting_merges.repositories):
-            await merging.retry_waiting(self._context, repository)
+        def write(connection: Connection, now: float) -> bool:
+            found = waiting_merges.repositories(connection)
+            due = [one for one in found if not events.is_waiting(connection, RETRY_MERGE, one)]
+            for repository in due:
+                events.add(connection, RETRY_MERGE, repository, 0, now)
+            return bool(due)
+
+        if await self._context.database.write(write, time.time()):
+            self._context.bus.woke("events")
 
     async def _do(self, name: str, work: object) -> None:
         assert callable(work)

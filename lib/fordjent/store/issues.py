@@ -31,7 +31,8 @@ def get(connection: Connection, repository: str, number: int) -> KnownIssue | No
     if row is None:
         return None
     lists = {name: msgspec.json.decode(getattr(row, name)) for name in ("labels", "assignees")}
-    return msgspec.convert({**row._mapping, **lists}, KnownIssue)
+    values = {str(name): value for name, value in row._mapping.items()}  # SQLAlchemy's own kind of str
+    return msgspec.convert({**values, **lists}, KnownIssue)
 
 
 def remember(connection: Connection, issue: KnownIssue) -> None:
