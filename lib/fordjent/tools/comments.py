@@ -10,7 +10,7 @@ from fordjent import posting
 from fordjent.forge import labels, reactions
 from fordjent.session_key import SessionKey
 from fordjent.store import tool_calls
-from fordjent.tools.arguments import IssueNumber, Repository
+from fordjent.tools.arguments import IssueNumber, Repository, issue_number
 from fordjent.tools.scope import Scope
 from fordjent.tools.tool import Arguments, Outcome, Tool
 from harness.errors import BadData
@@ -68,7 +68,7 @@ async def comment(scope: Scope, asked: PostComment) -> Outcome:
     )
     if written >= MOST_COMMENTS:
         raise BadData(f"this run has written {written} comments, which is all that it may")
-    number = asked.issue_number or session.key.number
+    number = issue_number(session, asked.issue_number)
     place = session.key if number == session.key.number else SessionKey(repository, "issues", number)
     posted = await posting.comment(session.context, session.forge, place, scope.effect, asked.body)
     return Outcome(f"comment {posted.id} stands on #{number}", changed=True)
@@ -76,7 +76,7 @@ async def comment(scope: Scope, asked: PostComment) -> Outcome:
 
 async def add_reaction(scope: Scope, asked: AddReaction) -> Outcome:
     repository = scope.repository(asked.repository)
-    number = asked.issue_number or scope.session.key.number
+    number = issue_number(scope.session, asked.issue_number)
     made = await reactions.add(
         scope.session.forge, repository, number, asked.reaction, comment_id=asked.comment_id
     )
@@ -88,7 +88,7 @@ async def add_reaction(scope: Scope, asked: AddReaction) -> Outcome:
 
 async def change_labels(scope: Scope, asked: ChangeLabels) -> Outcome:
     repository, forge = scope.repository(asked.repository), scope.session.forge
-    number = asked.issue_number or scope.session.key.number
+    number = issue_number(scope.session, asked.issue_number)
     for name in (*asked.add, *asked.remove):
         if name.casefold() in KEPT_LABELS or name.casefold().startswith(KEPT_PREFIX):
             raise BadData(f"the label {name!r} is set by people, or follows the state of the work by itself")

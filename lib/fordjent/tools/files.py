@@ -77,9 +77,9 @@ async def edit_file(scope: Scope, asked: EditFile) -> Outcome:
 
 
 TOOLS = (
-    Tool("read_file", ReadFile, read_file, family="local"),
-    Tool("write_file", WriteFile, write_file, family="local"),
-    Tool("edit_file", EditFile, edit_file, family="local", again=False),
+    Tool("read_file", ReadFile, read_file),
+    Tool("write_file", WriteFile, write_file),
+    Tool("edit_file", EditFile, edit_file, again=False),
 )
 
 

@@ -140,7 +140,7 @@ async def git(scope: Scope, asked: Git) -> Outcome:
     return Outcome(ran.told(TIMEOUT_SECONDS), failed=not ran.ok, changed=ran.ok and verb in CHANGING)
 
 
-TOOLS = (Tool("git", Git, git, family="local", again=False),)
+TOOLS = (Tool("git", Git, git, again=False),)
 
 
 def _checked(given: Sequence[str], ground: Ground) -> list[str]:

@@ -15,7 +15,7 @@ from fordjent.forge.types import Issue
 from fordjent.roles.roles import ROLES
 from fordjent.store import effects
 from fordjent.tools import shown
-from fordjent.tools.arguments import IssueNumber, Repository
+from fordjent.tools.arguments import IssueNumber, Repository, issue_number
 from fordjent.tools.output import listed
 from fordjent.tools.scope import Scope
 from fordjent.tools.tool import Arguments, Outcome, Tool
@@ -89,7 +89,7 @@ class GetSiblingIssues(Arguments, frozen=True):
 
 async def create_issue(scope: Scope, asked: CreateIssue) -> Outcome:
     repository, session = scope.repository(asked.repository), scope.session
-    parent = asked.parent or session.key.number
+    parent = issue_number(session, asked.parent)
     title = " ".join(asked.title.split())
     digest = hashlib.sha256(title.casefold().encode("utf-8", "replace")).hexdigest()[:20]
     effect = f"{repository}/issues/{parent}:sub-issue:{digest}"
@@ -125,7 +125,7 @@ async def list_issues(scope: Scope, asked: ListIssues) -> str:
 
 async def get_issue(scope: Scope, asked: GetIssue) -> str:
     repository, forge = scope.repository(asked.repository), scope.session.forge
-    number = asked.issue_number or scope.session.key.number
+    number = issue_number(scope.session, asked.issue_number)
     issue = await issues.get(forge, repository, number)
     said = await comments.list_all(forge, repository, number) if issue.comments else []
     return shown.issue_whole(issue, said[-COMMENTS_SHOWN:], max(0, len(said) - COMMENTS_SHOWN))
@@ -133,7 +133,7 @@ async def get_issue(scope: Scope, asked: GetIssue) -> str:
 
 async def get_sub_issues(scope: Scope, asked: GetSubIssues) -> str:
     repository = scope.repository(asked.repository)
-    parent = asked.parent_issue_number or scope.session.key.number
+    parent = issue_number(scope.session, asked.parent_issue_number)
     found = await _below(scope, repository, parent)
     return listed(map(shown.issue_line, found), f"#{parent} has no sub-issues")
 

@@ -27,8 +27,3 @@ def names(role: Role, config: Config) -> tuple[str, ...]:
                 hint="`fordjent-tool --list` shows all",
             )
     return tuple(name for name in TOOLS if name in wanted)
-
-
-def local_names() -> tuple[str, ...]:
-    """What can be used without a forge."""
-    return tuple(tool.name for tool in TOOLS.values() if tool.family == "local")

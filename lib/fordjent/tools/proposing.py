@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from fordjent.forge import pulls
-from fordjent.tools.arguments import PullNumber, Repository
-from fordjent.tools.pulls import pull_number
+from fordjent.tools.arguments import PullNumber, Repository, pull_number
 from fordjent.tools.scope import Scope
 from fordjent.tools.tool import Arguments, Outcome, Tool
 from harness.errors import BadData
@@ -80,11 +79,13 @@ async def merge_pr(scope: Scope, asked: MergePull) -> Outcome:
     pull = await pulls.get(session.forge, repository, number)
     if pull.merged:
         return Outcome(f"#{number} is merged already")
-    done = await merging.merge(session.context, repository, number, pull.head.sha)
+    done = await merging.merge(
+        session.context, repository, number, pull.head.sha, style=asked.style, forge=session.forge
+    )
     if isinstance(done, merging.NotMerged):
-        hint = " Rebase the branch on its base and mend the conflict." if done.conflict else ""
-        return Outcome(f"#{number} is not merged: {done.reason}.{hint}", failed=True)
-    return Outcome(f"#{number} is merged", changed=True)
+        hint = " Its branch has to be brought up to its base first." if done.conflict else ""
+        return Outcome(f"#{number} is not merged: {done.reason}{hint}", failed=True)
+    return Outcome(f"#{number} is merged ({done.style}): {done.commit}", changed=True)
 
 
 TOOLS = (

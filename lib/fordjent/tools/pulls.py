@@ -10,9 +10,9 @@ from fordjent import posting
 from fordjent.forge import pulls, reviews
 from fordjent.session_key import SessionKey
 from fordjent.tools import shown
-from fordjent.tools.arguments import PullNumber, Repository
+from fordjent.tools.arguments import PullNumber, Repository, pull_number
 from fordjent.tools.output import CAP, listed
-from fordjent.tools.scope import Scope, Session
+from fordjent.tools.scope import Scope
 from fordjent.tools.tool import Arguments, Outcome, Tool
 from harness.errors import BadData
 
@@ -131,17 +131,6 @@ TOOLS = (
     Tool("forgejo_pr_diff", PullDiff, pr_diff),
     Tool("forgejo_review", Review, review),
 )
-
-
-def pull_number(session: Session, asked: int) -> int:
-    """The pull request that is meant.
-
-    Raises:
-        BadData: none was named, and the session is about an issue.
-    """
-    if not asked and not session.key.is_pull:
-        raise BadData("pr_number: this session is about an issue; name the pull request")
-    return asked or session.key.number
 
 
 def _of_file(diff: str, path: str) -> str:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from fordjent.tools import (
-    administration,
-    comments,
-    files,
-    git,
-    issues,
-    memory,
-    proposing,
-    pulls,
-    repository,
-    shell,
-)
+from fordjent.tools import administration, comments, issues, memory, proposing, pulls, repository
+from fordjent.tools.local import LOCAL
 from fordjent.tools.tool import Tool, check
 
-TOOLS: dict[str, Tool] = {
+FORGE: dict[str, Tool] = {
     tool.name: tool
-    for family in (files, shell, git, proposing, issues, pulls, comments, repository, administration, memory)
+    for family in (proposing, issues, pulls, comments, repository, administration, memory)
     for tool in family.TOOLS
 }
 
-for _tool in TOOLS.values():
+TOOLS = LOCAL | FORGE
+
+for _tool in FORGE.values():
     check(_tool)

@@ -94,9 +94,9 @@ class Scope:
         cls, ground: Ground, redactor: Redactor, log: Any, *, run: str, tools: Iterable[str] | None = None
     ) -> Scope:
         """A folder without a forge: every local tool, or those of `tools`."""
-        from fordjent.tools.permission import local_names
+        from fordjent.tools.local import LOCAL
 
-        chosen = local_names() if tools is None else tuple(tools)
+        chosen = tuple(LOCAL if tools is None else tools)
         return cls(role="", run=run, tools=chosen, redactor=redactor, log=log, on_ground=ground)
 
     def during(self, call: str, name: str, arguments: str) -> Scope:

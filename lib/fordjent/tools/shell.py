@@ -37,4 +37,4 @@ async def bash(scope: Scope, asked: Bash) -> Outcome:
     return Outcome(ran.told(timeout_seconds), failed=not ran.ok)
 
 
-TOOLS = (Tool("bash", Bash, bash, family="local", again=False),)
+TOOLS = (Tool("bash", Bash, bash, again=False),)

@@ -6,15 +6,13 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from fordjent.models.messages import ToolSpec
 from fordjent.tools.scope import Scope
 from harness.errors import BadData
-
-Family = Literal["local", "forge"]
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -45,7 +43,6 @@ class Tool:
     name: str
     takes: type[Arguments]
     does: Callable[[Scope, Any], Awaitable[Outcome | str]]
-    family: Family = "forge"
     again: bool = True
     secret: frozenset[str] = frozenset()
 

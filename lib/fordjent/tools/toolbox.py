@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from fordjent.agent.turns import ToolResult
+from fordjent.agent.protocols import ToolResult
 from fordjent.models.messages import ToolCall, ToolSpec
-from fordjent.store import tool_calls
-from fordjent.tools.output import fit
-from fordjent.tools.registry import TOOLS
+from fordjent.tools.local import LOCAL
+from fordjent.tools.output import CAP, fit
 from fordjent.tools.scope import Scope
 from fordjent.tools.tool import Outcome, Tool
 from harness.errors import Failure
 
+if TYPE_CHECKING:
+    from fordjent.store.tool_calls import State
+
 INTERRUPTED = (
     "This call was interrupted by a restart; it may have been done in part. Look before you do it again."
 )
+LONGEST = CAP + 2_000
+"""Tools cut what they show at CAP, and say a word besides."""
 RECORDED = 20_000
 """Characters of arguments and of a result that are kept."""
 
@@ -27,7 +34,8 @@ class Toolbox:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.turn = 0
-        self._tools = {name: TOOLS[name] for name in TOOLS if name in scope.tools}
+        known = self._known()
+        self._tools = {name: known[name] for name in known if name in scope.tools}
 
     def specs(self) -> list[ToolSpec]:
         return [tool.spec for tool in self._tools.values()]
@@ -38,7 +46,7 @@ class Toolbox:
         if tool is None:
             return self._no_such(call.name)
         noted = await self._begin(tool, call)
-        state: tool_calls.State = "interrupted"
+        state: State = "interrupted"
         result = ToolResult(INTERRUPTED, failed=True)
         try:
             result = await self._do(tool, call)
@@ -73,12 +81,19 @@ class Toolbox:
             )
         if isinstance(outcome, str):
             outcome = Outcome(outcome)
-        text = fit(outcome.text, scope.redactor)
+        text = fit(outcome.text, scope.redactor, LONGEST)
         return ToolResult(text, failed=outcome.failed, ends=outcome.ends, changed=outcome.changed)
+
+    def _known(self) -> Mapping[str, Tool]:
+        if self.scope.in_session is None:
+            return LOCAL
+        from fordjent.tools.registry import TOOLS
+
+        return TOOLS
 
     def _no_such(self, name: str) -> ToolResult:
         mine = ", ".join(self._tools)
-        why = "is not for this role" if name in TOOLS else "does not exist"
+        why = "is not for this role" if name in self._known() else "does not exist"
         return ToolResult(
             fit(f"Error: the tool {name[:80]!r} {why}. There are: {mine}", self.scope.redactor), True
         )
@@ -89,6 +104,8 @@ class Toolbox:
         session = self.scope.in_session
         if session is None:
             return None
+        from fordjent.store import tool_calls
+
         arguments = fit(tool.without_secrets(call.arguments), self.scope.redactor, RECORDED)
         return await session.context.database.write(
             tool_calls.begin,
@@ -101,14 +118,14 @@ class Toolbox:
             now=time.time(),
         )
 
-    async def _end(self, noted: int | None, state: tool_calls.State, text: str) -> None:
+    async def _end(self, noted: int | None, state: State, text: str) -> None:
         session = self.scope.in_session
         if session is not None and noted is not None:
+            from fordjent.store import tool_calls
+
             result = fit(text, self.scope.redactor, RECORDED)
             await session.context.database.write(tool_calls.end, noted, state, result, time.time())
 
 
 def _of_run(scope: Scope, run: str) -> Scope:
-    from dataclasses import replace
-
     return replace(scope, run=run)
