@@ -43,12 +43,15 @@ async def add(forge: Forge, repository: str, number: int, on: int) -> None:
 
 
 async def remove(forge: Forge, repository: str, number: int, on: int) -> None:
-    """One that is not there is no error."""
+    """One that is not there is no error (some versions answer 500 to that)."""
     path = paths.of(repository, "issues", number, "dependencies")
     try:
         await forge.delete(path, _meta(repository, on))
     except NotFound:
         return
+    except Unreachable:
+        if on in [issue.number for issue in await list_all(forge, repository, number)]:
+            raise
 
 
 async def _depends(forge: Forge, repository: str, number: int, on: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from fordjent.forge import paths
-from fordjent.forge.errors import Conflict
+from fordjent.forge.errors import Conflict, MergeConflict
 from fordjent.forge.forge import Forge
 from fordjent.forge.types import ChangedFile, Commit, Pull
 
@@ -102,6 +102,9 @@ async def update(forge: Forge, repository: str, number: int) -> None:
     """Let the server merge the base into the head.
 
     Raises:
-        Conflict: that has conflicts.
+        MergeConflict: they conflict.
     """
-    await forge.request("POST", paths.of(repository, "pulls", number, "update"))
+    try:
+        await forge.request("POST", paths.of(repository, "pulls", number, "update"))
+    except Conflict as error:
+        raise MergeConflict(error.method, error.path, error.status, error.said) from error

@@ -27,7 +27,8 @@ async def permission(forge: Forge, repository: str, login: str) -> Right:
     """What somebody may do in a repository; "none" also where there is no such account.
 
     The server tells an administrator of the repository, and everybody of themselves. To another
-    account it lists those who can be assigned, which are those who may write.
+    account it lists those who can be assigned, which are those who may write; an administrator of
+    the whole server who has no share in the repository is not among them.
     """
     try:
         path = paths.of(repository, "collaborators", login, "permission")

@@ -147,6 +147,15 @@ def test_a_dependency_that_is_there_already_is_no_error(status: int) -> None:
     assert script.asked[0].body == {"owner": "acme", "repo": "widget", "index": 2}
 
 
+def test_taking_away_a_dependency_that_is_not_there_is_no_error() -> None:
+    script = (
+        ScriptedForge().on("DELETE", f"{ROOT}/issues/3/dependencies", Says(500, {})).on(*_depending(3, 4))
+    )
+    talk(script, lambda forge: dependencies.remove(forge, REPOSITORY, 3, on=2))
+    with pytest.raises(Unreachable):
+        talk(script, lambda forge: dependencies.remove(forge, REPOSITORY, 3, on=4))
+
+
 # ---- permissions
 
 
