@@ -16,7 +16,6 @@ from fordjent.store.connecting import writing
 from fordjent.store.schema import metadata
 from harness.errors import BadConfig
 
-
 ROOT = Path(__file__).resolve().parents[3]
 
 
