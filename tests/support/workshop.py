@@ -28,10 +28,10 @@ BOT = {
 }
 
 
-def config(folder: Path, url: str = "http://127.0.0.1:9", **tables: object) -> Config:
+def config(folder: Path, url: str = "http://127.0.0.1:9", token: str = TOKEN, **tables: object) -> Config:
     made = Config(
         webhook=Webhook(secret="s3cret-for-tests"),
-        forgejo=Forgejo(url=url, token=TOKEN),
+        forgejo=Forgejo(url=url, token=token),
         providers={"main": Provider(base_url="scripted:none", model="scripted")},
         state=State(dir=str(folder / "state")),
         **tables,  # type: ignore[arg-type]

@@ -1,0 +1,111 @@
+"""A session with a worktree, a forge that answers, and proposals from it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import insert
+
+from fordjent.config import Config
+from fordjent.context import Context
+from fordjent.gates.gate import Proposal
+from fordjent.session_key import SessionKey
+from fordjent.store.schema import sessions
+from fordjent.workspaces.place import Place
+from fordjent.workspaces.workspaces import Workspaces
+from harness.config import Sandbox
+from tests.support import workshop
+from tests.support.forge.people import Person
+from tests.support.forge.server import StandIn
+
+T = TypeVar("T")
+
+REPOSITORY = "acme/widget"
+FILES = {"README.md": "# Widget\n", "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n"}
+
+
+@dataclass
+class Desk:
+    folder: Path
+    forge: StandIn
+    config: Config
+    context: Context
+    runner: asyncio.Runner
+
+    @property
+    def alice(self) -> Person:
+        return self.forge.api_as("alice")
+
+    @property
+    def workspaces(self) -> Workspaces:
+        return Workspaces(self.config, self.forge.url, self.config.forgejo.token)
+
+    def key(self, number: int) -> SessionKey:
+        return SessionKey(REPOSITORY, "issues", number)
+
+    def session(self, number: int, state: str = "working") -> Place:
+        """The row of a session, and its worktree."""
+        now = time.time()
+        row = {
+            "key": str(self.key(number)),
+            "repository": REPOSITORY,
+            "kind": "issues",
+            "number": number,
+            "state": state,
+            "branch": f"fordjent/issue-{number}",
+            "created_at": now,
+            "changed_at": now,
+        }
+        self.context.database.submit(
+            lambda connection: connection.execute(insert(sessions).values(row))
+        ).result()
+        return self.workspaces.prepare(self.key(number))
+
+    def issue(self) -> Place:
+        """A new issue on the forge, and its session's worktree."""
+        return self.session(self.alice.open_issue(REPOSITORY, "Make it better"))
+
+    def proposal(self, place: Place, **more: Any) -> Proposal:
+        fields: dict[str, Any] = {
+            "context": self.context,
+            "forge": self.context.forge,
+            "place": place,
+            "run": "run-1",
+            "title": "Make it better",
+            "body": f"Closes #{place.key.number}.",
+            "effect": f"{place.key}:run-1:call-1",
+        }
+        return Proposal(**{**fields, **more})
+
+    def run(self, waited: Awaitable[T]) -> T:
+        async def wait() -> T:
+            return await waited
+
+        return self.runner.run(wait())
+
+    def on_forge(self, branch: str) -> str:
+        """The commit of a branch on the forge; "": there is none."""
+        return self.forge.world.repositories[REPOSITORY].bare.refs().get(f"refs/heads/{branch}", "")
+
+
+@contextmanager
+def desk(folder: Path, forge: StandIn, **tables: Any) -> Iterator[Desk]:
+    """`tables`: tables of the configuration that are not as they would be without."""
+    forge.user("alice", admin=True)
+    forge.repository(REPOSITORY, FILES, collaborators={"fordjent": "write"}, private=True)
+    token = forge.token("fordjent")
+    tables.setdefault("sandbox", Sandbox(backend="none"))
+    config = workshop.config(folder, forge.url, token, **tables)
+    with asyncio.Runner() as runner:
+        opened = Context.open(config)
+        context = runner.run(opened.__aenter__())
+        try:
+            yield Desk(folder, forge, config, context, runner)
+        finally:
+            runner.run(opened.__aexit__(None, None, None))
