@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,8 +42,14 @@ class GitSaidNo(Exception):
 
 
 class Bare:
+    """What a commit id says never changes, so it is asked once."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._commits: dict[str, Commit] = {}
+        self._changes: dict[str, dict[str, str]] = {}
+        self._counts: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
+        self._has_branches = False
 
     @classmethod
     def create(cls, path: Path, default_branch: str) -> Bare:
@@ -83,7 +90,15 @@ class Bare:
     def branches(self) -> dict[str, str]:
         return {ref.removeprefix("refs/heads/"): sha for ref, sha in self.refs("refs/heads").items()}
 
+    def is_empty(self) -> bool:
+        """No branch yet: a repository that had one is never empty again."""
+        self._has_branches = self._has_branches or bool(self.branches())
+        return not self._has_branches
+
     def head(self, branch: str) -> str | None:
+        loose = self.path / "refs" / "heads" / branch
+        with suppress(OSError):
+            return loose.read_text().strip() or None
         return self.resolve(f"refs/heads/{branch}")
 
     def resolve(self, name: str) -> str | None:
@@ -94,9 +109,12 @@ class Bare:
             return None
 
     def commit(self, sha: str) -> Commit:
+        if sha in self._commits:
+            return self._commits[sha]
         wanted = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B"
         fields = self.git("show", "-s", f"--format={wanted}", sha).split("\0")
-        return Commit(fields[0], fields[1], tuple(fields[2].split()), *fields[3:9], message=fields[9] + "\n")
+        found = Commit(fields[0], fields[1], tuple(fields[2].split()), *fields[3:9], message=fields[9] + "\n")
+        return self._commits.setdefault(sha, found)
 
     def commits(self, revisions: str, limit: int = 0) -> list[str]:
         return self.git("rev-list", *([f"-n{limit}"] if limit else []), revisions).split()
@@ -108,18 +126,23 @@ class Bare:
 
     def changes_of(self, sha: str) -> dict[str, str]:
         """What one commit changed against its first parent."""
+        if sha in self._changes:
+            return self._changes[sha]
         lines = self.git(
             "diff-tree", "-r", "--root", "-m", "--first-parent", "--no-commit-id", "--name-status", sha
         )
-        return {path: letter[0] for letter, path in (line.split("\t", 1) for line in lines.splitlines())}
+        found = {path: letter[0] for letter, path in (line.split("\t", 1) for line in lines.splitlines())}
+        return self._changes.setdefault(sha, found)
 
     def counts(self, old: str, new: str) -> dict[str, tuple[int, int]]:
-        """Path to lines added and deleted."""
-        result = {}
+        """Path to lines added and deleted, between two commits by id."""
+        if (old, new) in self._counts:
+            return self._counts[old, new]
+        result: dict[str, tuple[int, int]] = {}
         for line in self.git("diff", "--numstat", "--no-renames", old, new).splitlines():
             added, deleted, path = line.split("\t", 2)
             result[path] = (int(added.replace("-", "0")), int(deleted.replace("-", "0")))
-        return result
+        return self._counts.setdefault((old, new), result)
 
     def merge_base(self, one: str, other: str) -> str | None:
         try:

@@ -26,7 +26,7 @@ def contents(call: Call) -> Answer:
     ref = call.query.get("ref") or repository.default_branch
     commit = repository.bare.resolve(ref)
     if commit is None:
-        if not repository.bare.branches():
+        if repository.bare.is_empty():
             return Answer(body=[])
         raise not_found("GetContentsOrList", f"object does not exist [id: {ref}, rel_path: ]")
     entries = listing(repository, commit, path)

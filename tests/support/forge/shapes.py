@@ -64,7 +64,7 @@ def repository(world: World, shown: Repository, mode: str) -> Json:
     }  # fmt: skip
     return {
         "id": shown.id, "owner": user(world, shown.owner), "name": shown.name, "full_name": shown.full_name,
-        "description": shown.description, "empty": not shown.bare.branches(), "private": shown.private, "fork": False,
+        "description": shown.description, "empty": shown.bare.is_empty(), "private": shown.private, "fork": False,
         "template": False, "parent": None, "mirror": False, "size": 25, "language": "",
         "languages_url": f"{world.url}/api/v1/repos/{shown.full_name}/languages", "html_url": page,
         "url": f"{world.url}/api/v1/repos/{shown.full_name}", "link": "",
