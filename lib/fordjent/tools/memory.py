@@ -15,8 +15,9 @@ LONGEST = 2_000
 
 
 class Remember(Arguments, frozen=True):
-    """Leave a note for the next time that you work on this issue or pull request: a decision and its reason,
-    what was tried and did not work, what is left. Not for people: they do not see it.
+    """Leave a note for the next time that you work on this issue or pull request.
+
+    A decision and its reason, what was tried and did not work, what is left. People do not see it.
     """
 
     note: Annotated[str, Meta(description="The note", min_length=1, max_length=LONGEST)]
