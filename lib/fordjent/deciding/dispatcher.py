@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from fordjent.context import Context
 from fordjent.deciding import applying, gathering
-from fordjent.deciding.actions import Feed, Guide
+from fordjent.deciding.actions import Feed, Guide, RetryMerges
 from fordjent.deciding.applying import Decision
 from fordjent.deciding.decide import decide
 from fordjent.deciding.event import read
@@ -203,6 +203,8 @@ class Dispatcher:
         reached("fordjent.decided")
         if any(isinstance(action, Feed) for action in actions):
             self._context.bus.woke("sessions")
+        if any(isinstance(action, RetryMerges) for action in actions):
+            self._context.bus.woke("events")
         self._context.bus.woke("changes")
 
     async def _guide(self, key: SessionKey) -> None:
