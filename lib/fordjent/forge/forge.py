@@ -9,10 +9,8 @@ share connections, the pace of requests and what is known of the server.
 
 from __future__ import annotations
 
-import asyncio
-import ssl
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TypeVar
 
@@ -20,10 +18,11 @@ import httpx2
 import msgspec
 import stamina
 
-from fordjent.forge import answers
+from fordjent.forge import answers, wire
 from fordjent.forge.answers import Answer
-from fordjent.forge.errors import ForgeError, NotUnderstood, Refused, Unreachable
-from fordjent.forge.pace import Pace
+from fordjent.forge.errors import Refused, Unreachable
+from fordjent.forge.wire import Pool, Request
+from harness.errors import BadConfig
 from harness.redaction import Redactor
 
 T = TypeVar("T")
@@ -33,36 +32,17 @@ Params = Mapping[str, str | int | bool]
 PAGE = 50
 """The most that a stock server gives at once."""
 PAGES = 200
-CONNECT_SECONDS = 10.0
-SILENCE_SECONDS = 30.0
-REQUEST_SECONDS = 120.0
 ATTEMPTS = 5
 RETRY_SECONDS = 60.0
 """No new attempt after so long, whatever the server asks to wait."""
-IDLE_SECONDS = 4.0
-"""Less than servers keep an idle connection: a request into one that just closes may or may not arrive."""
-CONCURRENT = 16
-ANSWER_BYTES = 32 * 1024 * 1024
-REDIRECTS = 3
-
-NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
-
-
-@dataclass
-class Pool:
-    """What all accounts of a process share."""
-
-    client: httpx2.AsyncClient
-    pace: Pace
-    places: asyncio.Semaphore
-    reactions: frozenset[str] | None = None
-    """Names of the reactions that the server allows; None: not asked yet."""
-    labels: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Ids by name, for each repository that was asked for."""
-    locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
 
 class Forge:
+    """
+    Raises:
+        BadConfig: a token that cannot be sent.
+    """
+
     def __init__(
         self,
         url: str,
@@ -76,11 +56,11 @@ class Forge:
         pool: Pool | None = None,
     ) -> None:
         self.url = url.rstrip("/")
-        self._token = token
+        self._token = _checked(token)
         self._own, self._others = Redactor([token]), redact
         self._retry_seconds = retry_seconds
         self._first_wait_seconds = first_wait_seconds
-        self.pool = pool or _pool(requests_per_minute, transport)
+        self.pool = pool or wire.open_pool(requests_per_minute, transport)
 
     def as_role(self, token: str) -> Forge:
         """The same forge by another account; an empty token is this one's."""
@@ -170,17 +150,22 @@ class Forge:
     ) -> Answer:
         """One request, tried again where that can help and cannot do harm.
 
-        `at_most`: bytes of the answer, cut there; 0: `ANSWER_BYTES`, and refused beyond.
+        `at_most`: bytes of the answer, cut there; 0: what `wire` takes at most, and refused beyond.
 
         Raises:
             ForgeError: the class says what it was.
         """
 
-        def wait(error: Exception) -> bool | float:
-            return _wait(error, method, repeatable, self._retry_seconds)
-
+        request = Request(
+            method,
+            path,
+            f"{self.url}/api/v1{path}{wire.query(params or {})}",
+            {**self._headers(body), **(headers or {})},
+            None if body is None else msgspec.json.encode(body),
+            at_most,
+        )
         async for attempt in stamina.retry_context(
-            wait,
+            lambda error: _wait(error, method, repeatable, self._retry_seconds),
             attempts=ATTEMPTS,
             timeout=self._retry_seconds,
             wait_initial=self._first_wait_seconds,
@@ -188,31 +173,11 @@ class Forge:
             wait_jitter=self._first_wait_seconds,
         ):
             with attempt:
-                return await self._once(method, path, params, body, headers or {}, at_most)
+                return await self._once(request)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _once(
-        self,
-        method: str,
-        path: str,
-        params: Params | None,
-        body: object,
-        headers: Mapping[str, str],
-        at_most: int,
-    ) -> Answer:
-        url = httpx2.URL(f"{self.url}/api/v1{path}")
-        if params:
-            url = url.copy_merge_params(_query(params))
-        content = None if body is None else msgspec.json.encode(body)
-        sent = {"Accept": "application/json", "Authorization": f"token {self._token}", **headers}
-        if content is not None:
-            sent["Content-Type"] = "application/json"
-        for _ in range(REDIRECTS + 1):
-            await self.pool.pace.turn()
-            answer = await self._exchange(method, path, url, content, sent, at_most)
-            if answer.status not in (301, 302, 307, 308):
-                break
-            url = self._next_place(answer, url)
+    async def _once(self, request: Request) -> Answer:
+        answer = await wire.exchange(self.pool, request)
         if 200 <= answer.status < 300:
             return answer
         error = answers.failure(answer, self._redact)
@@ -220,69 +185,19 @@ class Forge:
             self.pool.pace.pause(min(error.wait_seconds, self._retry_seconds))
         raise error
 
-    async def _exchange(
-        self,
-        method: str,
-        path: str,
-        url: httpx2.URL,
-        content: bytes | None,
-        headers: Mapping[str, str],
-        at_most: int,
-    ) -> Answer:
-        try:
-            async with (
-                self.pool.places,
-                asyncio.timeout(REQUEST_SECONDS),
-                self.pool.client.stream(method, url, content=content, headers=headers) as response,
-            ):
-                data, cut = await _read(response, at_most or ANSWER_BYTES)
-        except NOT_SENT as error:
-            raise self._unreachable(method, path, error, received=False) from error
-        except (httpx2.RequestError, ssl.SSLError, TimeoutError) as error:
-            raise self._unreachable(method, path, error, received=True) from error
-        if cut and not at_most:
-            raise NotUnderstood(method, path, response.status_code, f"answer of over {ANSWER_BYTES} bytes")
-        names = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(method, path, response.status_code, names, data, cut)
+    def _headers(self, body: object) -> dict[str, str]:
+        sent = {"Accept": "application/json", "Authorization": f"token {self._token}"}
+        return sent if body is None else {**sent, "Content-Type": "application/json"}
 
     def _redact(self, text: str) -> str:
         return self._own.redact(self._others(text) if self._others else text)
 
-    def _unreachable(self, method: str, path: str, error: Exception, *, received: bool) -> Unreachable:
-        said = self._redact(f"{self.url} does not answer: {error or type(error).__name__}")
-        return Unreachable(method, path, 0, said[: answers.SAID_CHARACTERS], received=received)
 
-    def _next_place(self, answer: Answer, url: httpx2.URL) -> httpx2.URL:
-        """Where a redirect leads: the token goes to no other host, nor from TLS to none.
-
-        Raises:
-            ForgeError: elsewhere, or nowhere.
-        """
-        try:
-            place = url.join(answer.headers.get("location", ""))
-        except httpx2.InvalidURL as error:
-            raise NotUnderstood(answer.method, answer.path, answer.status, "leads nowhere") from error
-        if (place.scheme, place.host, place.port) == (url.scheme, url.host, url.port) and place != url:
-            return place
-        raise ForgeError(
-            answer.method,
-            answer.path,
-            answer.status,
-            f"leads to {place.scheme}://{place.host}",
-            hint="set forgejo.url to the address that the forge gives itself",
-        )
-
-
-def _pool(requests_per_minute: int, transport: httpx2.AsyncBaseTransport | None) -> Pool:
-    client = httpx2.AsyncClient(
-        timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-        limits=httpx2.Limits(
-            max_connections=CONCURRENT, max_keepalive_connections=CONCURRENT, keepalive_expiry=IDLE_SECONDS
-        ),
-        follow_redirects=False,
-        transport=transport,
-    )
-    return Pool(client, Pace(requests_per_minute), asyncio.Semaphore(CONCURRENT))
+def _checked(token: str) -> str:
+    """A token as it may stand in a header: whatever else it held, an error would show all of it."""
+    if not re.fullmatch(r"[!-~]+", token.strip()):
+        raise BadConfig("forgejo.token: empty, or with characters that no token has")
+    return token.strip()
 
 
 def _wait(error: Exception, method: str, repeatable: bool, longest: float) -> bool | float:
@@ -294,19 +209,3 @@ def _wait(error: Exception, method: str, repeatable: bool, longest: float) -> bo
     if error.wait_seconds > longest:
         return False
     return error.wait_seconds or True
-
-
-def _query(params: Params) -> dict[str, str]:
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in params.items()
-    }
-
-
-async def _read(response: httpx2.Response, at_most: int) -> tuple[bytes, bool]:
-    """The body, at most so many bytes of it, and whether it was longer."""
-    data = bytearray()
-    async for chunk in response.aiter_bytes():
-        data += chunk
-        if len(data) > at_most:
-            return bytes(data[:at_most]), True
-    return bytes(data), False

@@ -2,20 +2,59 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
-from datetime import UTC, datetime
+from datetime import datetime
 
 import msgspec
 
-NEVER = datetime(1, 1, 1, tzinfo=UTC)
+from fordjent.forge.code_types import (
+    Branch,
+    BranchCommit,
+    ChangedFile,
+    CombinedStatus,
+    Commit,
+    Comparison,
+    Entry,
+    Message,
+    Repository,
+    Rights,
+    Status,
+    Tree,
+    TreeEntry,
+)
+from fordjent.forge.server_types import NEVER, Hook, Limits, Permission, Token, Ui, User, Version
 
-
-class User(msgspec.Struct, frozen=True, kw_only=True):
-    id: int = 0
-    login: str = ""
-    full_name: str = ""
-    email: str = ""
-    is_admin: bool = False
+__all__ = [
+    "NEVER",
+    "Branch",
+    "BranchCommit",
+    "ChangedFile",
+    "CombinedStatus",
+    "Comment",
+    "Commit",
+    "Comparison",
+    "Entry",
+    "Hook",
+    "Issue",
+    "Label",
+    "Limits",
+    "Message",
+    "Permission",
+    "Pull",
+    "PullOfIssue",
+    "Reaction",
+    "Repository",
+    "Review",
+    "ReviewComment",
+    "Rights",
+    "Side",
+    "Status",
+    "Token",
+    "Tree",
+    "TreeEntry",
+    "Ui",
+    "User",
+    "Version",
+]
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,37 +133,6 @@ class Reaction(msgspec.Struct, frozen=True, kw_only=True):
     user: User = User()
 
 
-class Rights(msgspec.Struct, frozen=True, kw_only=True):
-    """What the token's account may do in a repository."""
-
-    admin: bool = False
-    push: bool = False
-    pull: bool = False
-
-
-class Repository(msgspec.Struct, frozen=True, kw_only=True):
-    full_name: str
-    id: int = 0
-    owner: User = User()
-    name: str = ""
-    default_branch: str = ""
-    empty: bool = False
-    archived: bool = False
-    private: bool = False
-    fork: bool = False
-    has_issues: bool = True
-    has_pull_requests: bool = True
-    clone_url: str = ""
-    html_url: str = ""
-    permissions: Rights = Rights()
-    default_merge_style: str = "merge"
-    allow_merge_commits: bool = True
-    allow_rebase: bool = True
-    allow_rebase_explicit: bool = True
-    allow_squash_merge: bool = True
-    allow_fast_forward_only_merge: bool = False
-
-
 class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Head or base of a pull request."""
 
@@ -170,15 +178,6 @@ class Pull(msgspec.Struct, frozen=True, kw_only=True):
         return self.head.repo_id == self.base.repo_id
 
 
-class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
-    filename: str
-    status: str = ""
-    previous_filename: str = ""
-    additions: int = 0
-    deletions: int = 0
-    changes: int = 0
-
-
 class Review(msgspec.Struct, frozen=True, kw_only=True):
     """`state`: APPROVED, REQUEST_CHANGES, COMMENT, PENDING or REQUEST_REVIEW."""
 
@@ -208,135 +207,3 @@ class ReviewComment(msgspec.Struct, frozen=True, kw_only=True):
     commit_id: str = ""
     html_url: str = ""
     created_at: datetime = NEVER
-
-
-class BranchCommit(msgspec.Struct, frozen=True, kw_only=True):
-    id: str = ""
-    message: str = ""
-
-
-class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    commit: BranchCommit = BranchCommit()
-    protected: bool = False
-    required_approvals: int = 0
-    enable_status_check: bool = False
-    status_check_contexts: list[str] = []
-    user_can_push: bool = False
-    user_can_merge: bool = False
-
-
-class Hook(msgspec.Struct, frozen=True, kw_only=True):
-    """A webhook; the forge never tells its secret."""
-
-    id: int
-    type: str = ""
-    active: bool = False
-    events: list[str] = []
-    config: dict[str, str] = {}
-    branch_filter: str = ""
-
-    @property
-    def url(self) -> str:
-        return self.config.get("url", "")
-
-
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A file or folder; `type`: file, dir, symlink or submodule."""
-
-    path: str
-    name: str = ""
-    type: str = ""
-    size: int = 0
-    sha: str = ""
-    encoding: str = ""
-    content: str = ""
-
-    @property
-    def data(self) -> bytes:
-        return b64decode(self.content)
-
-
-class TreeEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """`type`: blob, tree or commit (a submodule)."""
-
-    path: str
-    mode: str = ""
-    type: str = ""
-    size: int = 0
-    sha: str = ""
-
-
-class Tree(msgspec.Struct, frozen=True, kw_only=True):
-    sha: str = ""
-    tree: list[TreeEntry] = []
-    truncated: bool = False
-    total_count: int = 0
-
-
-class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """`status`: pending, success, error, failure or warning."""
-
-    id: int = 0
-    status: str = ""
-    context: str = ""
-    description: str = ""
-    target_url: str = ""
-    created_at: datetime = NEVER
-
-
-class CombinedStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """`state` is empty where nothing was reported."""
-
-    state: str = ""
-    sha: str = ""
-    total_count: int = 0
-    statuses: list[Status] = []
-
-
-class Message(msgspec.Struct, frozen=True, kw_only=True):
-    message: str = ""
-
-
-class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    sha: str
-    commit: Message = Message()
-    author: User = User()
-    html_url: str = ""
-
-
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    total_commits: int = 0
-    commits: list[Commit] = []
-    files: list[ChangedFile] = []
-    """One of them may stand there once for each commit."""
-
-
-class Permission(msgspec.Struct, frozen=True, kw_only=True):
-    permission: str = "none"
-    role_name: str = ""
-
-
-class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """`sha1` is the token itself; it is told once."""
-
-    id: int
-    name: str = ""
-    sha1: str = ""
-    token_last_eight: str = ""
-    scopes: list[str] = []
-
-
-class Ui(msgspec.Struct, frozen=True, kw_only=True):
-    allowed_reactions: list[str] = []
-    custom_emojis: list[str] = []
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    max_response_items: int = 50
-    default_paging_num: int = 30
-    default_max_blob_size: int = 0
-
-
-class Version(msgspec.Struct, frozen=True, kw_only=True):
-    version: str = ""

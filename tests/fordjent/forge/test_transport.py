@@ -16,7 +16,7 @@ from fordjent.forge.errors import ForgeError, NotAllowed, NotFound, NotUnderstoo
 from fordjent.forge.forge import Forge
 from fordjent.forge.pace import Pace
 from fordjent.forge.types import Issue
-from harness.errors import BadData, TryLater
+from harness.errors import BadConfig, BadData, TryLater
 from tests.support.scripted_forge import TOKEN, Says, ScriptedForge, talk
 
 T = TypeVar("T")
@@ -149,13 +149,23 @@ def test_a_retry_after_beyond_patience_is_left_to_the_caller() -> None:
         ("30", 30, 30),
         ("soon", 0, 0),
         ("-5", 0, 0),
-        (formatdate(time() + 20, usegmt=True), 15, 20),
-        (formatdate(time() - 60, usegmt=True), 0, 0),
+        ("Mon, 30 Nov 2015 21:57:11 GMT", 0, 0),
         ("9" * 40, 3600, 3600),
     ],
 )
 def test_retry_after_is_a_number_or_a_date(header: str, least: float, most: float) -> None:
     assert least <= answers.retry_after(header) <= most
+
+
+def test_retry_after_is_counted_from_now() -> None:
+    assert 1 < answers.retry_after(formatdate(time() + 20, usegmt=True)) <= 20
+
+
+@pytest.mark.parametrize("token", ["", " ", "a b", "tökén-of-the-bot", "token\nX-Header: 1"])
+def test_what_is_no_token_is_refused_without_showing_it(token: str) -> None:
+    with pytest.raises(BadConfig) as raised:
+        Forge("https://forge.test", token)
+    assert not token.strip() or token not in str(raised.value)
 
 
 @pytest.mark.parametrize("body", ["<html>Sign in</html>", "[1, 2]", '{"title": "no number"}', ""])
@@ -297,7 +307,7 @@ def test_an_answer_without_end_is_cut_or_refused(monkeypatch: pytest.MonkeyPatch
         except ConnectionError:
             writer.close()
 
-    monkeypatch.setattr("fordjent.forge.forge.ANSWER_BYTES", 100_000)
+    monkeypatch.setattr("fordjent.forge.wire.ANSWER_BYTES", 100_000)
     text, more = _served(answer, lambda forge: forge.text("/x.diff", at_most=1000))
     assert (text, more) == ("x" * 1000, True)
     with pytest.raises(NotUnderstood, match="over 100000 bytes"):
@@ -309,7 +319,7 @@ def test_a_server_that_says_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> 
         await reader.read()
         writer.close()
 
-    monkeypatch.setattr("fordjent.forge.forge.REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr("fordjent.forge.wire.REQUEST_SECONDS", 0.1)
     with pytest.raises(Unreachable):
         _served(answer, comment)
 
