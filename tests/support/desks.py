@@ -21,6 +21,8 @@ from fordjent.session_key import SessionKey
 from fordjent.store.schema import sessions, tool_calls
 from fordjent.tools.scope import Scope
 from fordjent.tools.toolbox import Toolbox
+from fordjent.workspaces.place import Place
+from fordjent.workspaces.workspaces import Workspaces
 from tests.support.forge.people import Person
 from tests.support.forge.server import StandIn
 from tests.support.grounds import write_config
@@ -67,6 +69,7 @@ def at(
     role: str = "implementer",
     key: str = f"{REPOSITORY}/issues/1",
     more: str = "",
+    worktree: bool = False,
 ) -> Iterator[Desk]:
     """A session of a role; its repository is there, with alice as its administrator."""
     config = write_config(place, more, url=forge.url, token=forge.token("fordjent"))
@@ -80,7 +83,7 @@ def at(
             key=session,
             role=configured(config, role),
             run="run-1",
-            place=None,
+            place=_worktree(context, session) if worktree else None,
             branch="fordjent/issue-1",
             base="main",
         )
@@ -88,6 +91,11 @@ def at(
             yield Desk(forge, context, Toolbox(scope), runner)
         finally:
             runner.run(opened.__aexit__(None, None, None))
+
+
+def _worktree(context: Context, key: SessionKey) -> Place:
+    forgejo = context.config.forgejo
+    return Workspaces(context.config, forgejo.url, forgejo.token).prepare(key)
 
 
 def _add_session(connection: Connection, key: SessionKey, role: str) -> None:

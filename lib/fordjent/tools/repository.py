@@ -85,7 +85,7 @@ async def search_code(scope: Scope, asked: SearchCode) -> str:
     ran = await programs.run(scope.ground, [*command, *where], scope.redactor, SEARCH_SECONDS, overrides)
     if ran.exit_code == 1:
         return "found nowhere"
-    return ran.output if ran.ok else ran.told(SEARCH_SECONDS)
+    return ran.output.rstrip() if ran.ok else ran.told(SEARCH_SECONDS)
 
 
 async def list_branches(scope: Scope, asked: ListBranches) -> str:

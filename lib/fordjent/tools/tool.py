@@ -61,7 +61,7 @@ class Tool:
         except msgspec.ValidationError as error:
             wanted = ", ".join(self._wanted())
             raise BadData(f"{self.name}: {error}", hint=f"it takes {wanted or 'no arguments'}") from error
-        except (msgspec.DecodeError, UnicodeError) as error:
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise BadData(f"{self.name}: the arguments are not JSON: {error}") from error
 
     def without_secrets(self, arguments: str) -> str:
@@ -70,7 +70,7 @@ class Tool:
             return arguments
         try:
             document = msgspec.json.decode(arguments)
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             return "[not JSON]"
         if not isinstance(document, dict):
             return "[no object]"
