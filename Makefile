@@ -6,10 +6,11 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m invoke
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo init test lint bench test-agents clean
+.PHONY: help setup demo forge-demo init test lint bench test-agents clean
 
 help:
 	@echo 'make demo          a sample repository, worked by the loop with a small stand-in agent'
+	@echo 'make forge-demo    a stand-in forge, served by Fordjent with a scripted model'
 	@echo 'make init          config.toml for a repository of yours, by asking'
 	@echo 'make test          all tests, pytest and bats'
 	@echo 'make lint          formatting, lint and types'
@@ -20,7 +21,7 @@ help:
 setup: $(VENV)/dev
 	@echo 'ready: .venv/bin/invoke --list'
 
-demo init: $(VENV)/run
+demo forge-demo init: $(VENV)/run
 	@$(RUN) $@
 
 test lint bench test-agents: $(VENV)/dev

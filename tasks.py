@@ -79,6 +79,17 @@ def demo(ctx: Context, folder: str = "") -> None:
         raise Exit(code=exit_code)
 
 
+@task
+def forge_demo(ctx: Context) -> None:
+    """Serve a stand-in forge with a scripted model: an issue, a pull request, a review, and its change."""
+    from tests.support import forge_demo as demonstration
+
+    with failures_said():
+        exit_code = demonstration.run()
+    if exit_code:
+        raise Exit(code=exit_code)
+
+
 @task(
     help={
         "once": "work the first issue only",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.scripts import ISSUE_TO_PULL, REVIEW_TO_CHANGE
-from tests.support.served import REPOSITORY, Served, until
+from tests.support.served import REPOSITORY, Served
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ SECRET = "s3cret-of-the-hook-on-loopback"
 REPOSITORY = "acme/widget"
 BOT = "fordjent"
 FILES = {
+    ".gitignore": "__pycache__/\n",
     "README.md": "# Widget\n\nSays hello.\n",
     "hello.py": 'def hello(name: str) -> str:\n    return "hello"\n',
     ".fordjent/instructions.md": "Tests are run with `python3 -m unittest`.\n",
@@ -152,21 +153,23 @@ class Served:
         rows = self.row("SELECT state FROM sessions WHERE key = ?", f"{REPOSITORY}/{key}")
         return str(rows[0][0]) if rows else ""
 
+    def settled(self, key: str) -> str:
+        """The state of a session that nobody works on, and for which nothing waits; "": it is not so yet."""
+        if not (self.folder / "state/fordjent.db").exists():
+            return ""
+        rows = self.row(
+            "SELECT state, ready_at, lease_owner FROM sessions WHERE key = ?", f"{REPOSITORY}/{key}"
+        )
+        return str(rows[0][0]) if rows and rows[0][1] is None and rows[0][2] == "" else ""
+
     def until_state(self, key: str, *states: str, seconds: float = PATIENCE_SECONDS) -> str:
-        """Until a session is in one of these states and nothing waits for it; says what there is when it is not."""
-
-        def there() -> bool:
-            rows = self.row(
-                "SELECT state, ready_at, lease_owner FROM sessions WHERE key = ?", f"{REPOSITORY}/{key}"
-            )
-            return bool(rows) and rows[0][0] in states and rows[0][1] is None and rows[0][2] == ""
-
+        """Until a session has settled in one of these states; says what there is when it has not."""
         try:
-            until(there, f"{key} is {' or '.join(states)}", seconds)
+            until(lambda: self.settled(key) in states, f"{key} is {' or '.join(states)}", seconds)
         except AssertionError as error:
             known = self.row("SELECT key, state, reason, ready_at, lease_owner FROM sessions")
             raise AssertionError(f"{error}\nsessions: {known}\n{self.log[-6000:]}") from None
-        return self.state(key)
+        return self.settled(key)
 
     @property
     def config(self) -> Config:

@@ -19,7 +19,7 @@ from fordjent.sessions import owner, starting
 from fordjent.store import sessions
 from fordjent.store.sessions import Session
 from harness.config import seconds
-from harness.errors import TryLater
+from harness.errors import Busy, TryLater
 
 LEASE_SECONDS = 60.0
 RENEWALS = 4
@@ -86,6 +86,26 @@ class Worker:
                 await self._cancel_all()
                 keeping.cancel()
 
+    async def run_one(self, key: str) -> None:
+        """Run this session now, to the end of one run.
+
+        Raises:
+            Busy: somebody else has its lease.
+        """
+        assert self.runner
+        now = time.time()
+        session = await self.context.database.write(
+            sessions.claim_one, key, self.owner, now, now + self.lease_seconds
+        )
+        if session is None:
+            raise Busy(f"the session {key} is at work elsewhere", hint="wait until its run is over")
+        keeping = asyncio.create_task(self._keep_leases())
+        try:
+            await self._start(session)
+        finally:
+            await self._cancel_all()
+            keeping.cancel()
+
     @property
     def running(self) -> frozenset[str]:
         """The keys that are worked on."""
@@ -121,10 +141,11 @@ class Worker:
             return LONGEST_WAIT_SECONDS
         return min(max(next_at - time.time(), LOOK_SECONDS / 2), LONGEST_WAIT_SECONDS)
 
-    def _start(self, session: Session) -> None:
+    def _start(self, session: Session) -> asyncio.Task[None]:
         control = Control(cancelled=session.cancel)
         task = asyncio.create_task(self._work(session, control), name=session.key)
         self._running[session.key] = _Running(task, control)
+        return task
 
     async def _work(self, session: Session, control: Control) -> None:
         """One run. What goes wrong in it ends here: no session takes another one down."""

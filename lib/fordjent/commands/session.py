@@ -1,0 +1,45 @@
+"""fordjent-session: run one session now."""
+
+from __future__ import annotations
+
+from fordjent.cli import Command
+from harness.command_line import cli
+from harness.errors import EX_OK, EX_TEMPFAIL
+
+EXIT_CODES = {"completed": EX_OK, "waiting": EX_OK, "blocked": EX_OK, "failed": 1, "working": EX_TEMPFAIL}
+
+
+class Session(Command):
+    """Run the session of an issue or pull request now, and show what happens.
+
+    It is given what waits for it; where nothing does, it is begun, or begun again. Exit code 0: it came to
+    an end, 1: it failed, 75: forge or model are away, and it goes on later.
+    """
+
+    PROGNAME = "fordjent-session"
+    DESCRIPTION_MORE = "Example:  fordjent-session acme/widget/issues/42"
+
+    role = cli.SwitchAttr(
+        ["--role"], str, argname="NAME", default="", help="pm, implementer, reviewer, tester or devops"
+    )
+
+    def main(self, key: str) -> int:
+        import asyncio
+
+        from fordjent.context import redactor_of
+        from fordjent.serving import logs
+        from fordjent.session_key import SessionKey
+        from fordjent.sessions import by_hand
+
+        config = self.load_config()
+        logs.begin(config.log, redactor_of(config), verbose=bool(self.verbose))
+        session = asyncio.run(
+            by_hand.run(config, SessionKey.parse(key), self.role, lambda line: print(line, flush=True))
+        )
+        failure = f" ({session.failure})" if session.failure else ""
+        print(f"{session.key} is {session.state}{failure}: {session.reason}")
+        return EXIT_CODES.get(session.state, EX_OK)
+
+
+def main() -> None:
+    Session.start()
