@@ -16,6 +16,7 @@ import pytest
 from tests.support.forge import StandIn
 from tests.support.forge.bare import environment
 from tests.support.forge.people import Person, Refused
+from tests.support.forge.swagger import description, find, strange_value
 from tests.support.hook_receiver import HookReceiver, signatures_fit
 
 WIDGET = "acme/widget"
@@ -57,6 +58,17 @@ def clone_with_commit(forge: StandIn, place: Path, branch: str) -> Path:
     git("add", "new.txt", cwd=clone)
     git("commit", "-q", "-m", "new", cwd=clone)
     return clone
+
+
+def described(value: object) -> object:
+    """Without `username`, which the real server sends and does not describe."""
+    if isinstance(value, list):
+        return [described(one) for one in value]
+    if isinstance(value, dict):
+        return {
+            name: described(one) for name, one in value.items() if name != "username" or "login" not in value
+        }
+    return value
 
 
 def test_a_token_pushes_a_branch_and_the_hook_hears_of_it(forge: StandIn, place: Path) -> None:
@@ -166,6 +178,75 @@ def test_what_does_not_exist_is_refused_and_noted(forge: StandIn, bob: Person) -
     assert [said.split(" ")[0] for said in forge.strange] == ["GET", "GET", "GET", "POST"]
     assert "no query parameter colour" in forge.strange[1]
     assert "no field tags" in forge.strange[3]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "said"),
+    [
+        ("POST", "issues", {"title": "x", "labels": ["ready"]}, "it is a integer"),
+        ("POST", "issues", {"title": 5}, "it is a string"),
+        ("GET", "issues?limit=all", None, "limit cannot be 'all'"),
+        ("GET", "issues?since=2026-11-30T15:00:00+00:00", None, "since cannot be"),
+        ("GET", "issues/1/comments?page=2", None, "no query parameter page"),
+        ("POST", "pulls/1/reviews", {"comments": [{"line": 1}]}, "has no field line"),
+    ],
+)
+def test_values_of_another_kind_are_strange_too(
+    forge: StandIn, bob: Person, method: str, path: str, body: object, said: str
+) -> None:
+    assert bob.ask(method, f"/repos/{WIDGET}/{path}", body).status == 422
+    assert said in forge.strange[0]
+
+
+def test_answers_that_were_not_recorded_are_as_the_description_says(forge: StandIn, bob: Person) -> None:
+    number = bob.open_issue(WIDGET, "An issue", labels=["ready"])
+    comment = bob.comment(WIDGET, number, "A comment")
+    bob.depend(WIDGET, bob.open_issue(WIDGET, "Later"), number)
+    sha = bob.push(WIDGET, "topic", {"docs/a file.txt": "1\n"})
+    pull = bob.open_pull(WIDGET, "topic", "One")
+    review = forge.api_as("fordjent").review(WIDGET, pull, "approve", "ok")
+    bob.set_status(WIDGET, sha, "ci")
+    alice, repository = forge.api_as("alice"), f"/repos/{WIDGET}"
+    alice.protect(WIDGET, "main")
+    paths = [
+        "/settings/ui", "/settings/api", "/users/bob", "/users/search?q=b", "/repos/search?q=wid", "/user/repos",
+        "/orgs/acme", f"{repository}/assignees", f"{repository}/reviewers", f"{repository}/branches/topic",
+        f"{repository}/branch_protections", f"{repository}/branch_protections/main", f"{repository}/labels/1",
+        f"{repository}/collaborators/bob/permission", f"{repository}/issues/comments/{comment}",
+        f"{repository}/issues/comments", f"{repository}/issues/{number}/blocks", f"{repository}/issues/{number}/labels",
+        f"{repository}/pulls/main/topic", f"{repository}/pulls/{pull}/commits", f"{repository}/pulls/{pull}/reviews/{review}",
+        f"{repository}/commits", f"{repository}/commits/topic/statuses", f"{repository}/statuses/{sha}",
+        f"{repository}/git/commits/{sha}", f"{repository}/git/refs", f"{repository}/git/refs/heads/topic",
+        f"{repository}/contents/docs?ref=topic", f"{repository}/contents/docs/a%20file.txt?ref=topic",
+        f"{repository}/milestones", f"{repository}/tags", f"{repository}/issues/{number}/comments",
+    ]  # fmt: skip
+    for path in paths:
+        answer = alice.ask("GET", path)
+        operation = find("GET", path.partition("?")[0])
+        assert operation
+        known = description()["paths"][operation.template]["get"]["responses"]["200"]
+        assert (answer.status, strange_value(known, described(answer.body), path)) == (200, None)
+        assert answer.body or path.endswith(("user/repos", "milestones", "tags"))
+    assert forge.strange == []
+
+
+def test_a_file_is_changed_by_the_api_only_with_the_id_it_had(forge: StandIn, bob: Person) -> None:
+    path = f"/repos/{WIDGET}/contents/README.md"
+    content = {"content": "aGVsbG8=", "message": "hello"}
+    assert bob.ask("POST", path, content).status == 422
+    assert bob.ask("PUT", path, {**content, "sha": "0" * 40}).status == 422
+    assert bob.ask("PUT", path, {**content, "sha": bob.do("GET", path)["sha"]}).status == 200
+    assert bob.file(WIDGET, "README.md", "main") == "hello"
+
+
+def test_a_redelivery_has_the_bytes_and_the_id_of_the_first(forge: StandIn, bob: Person) -> None:
+    with HookReceiver() as receiver:
+        forge.hook(WIDGET, receiver.url, "s", events=("issues",))
+        bob.open_issue(WIDGET, "An issue")
+        forge.redeliver(forge.delivered()[0])
+        forge.delivered()
+        first, second = receiver.received
+        assert (first.body, first.headers) == (second.body, second.headers)
 
 
 def test_a_reader_cannot_do_what_a_writer_can(forge: StandIn, bob: Person) -> None:

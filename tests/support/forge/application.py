@@ -48,9 +48,8 @@ class Request:
 class Application:
     """An ASGI application; the work is done in threads, one request of the API at a time."""
 
-    def __init__(self, forge: StandIn) -> None:
-        self.forge = forge
-        self.threads = ThreadPoolExecutor(16, thread_name_prefix="forge")
+    def __init__(self, forge: StandIn, threads: ThreadPoolExecutor) -> None:
+        self.forge, self.threads = forge, threads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -7,6 +7,7 @@ from typing import Any
 from tests.support.forge import issue_shapes
 from tests.support.forge.calls import Answer, Call, answers, done
 from tests.support.forge.errors import Refusal, not_found
+from tests.support.forge.issues import changed_between
 from tests.support.forge.state import Comment, Issue, Repository, now
 
 
@@ -15,7 +16,7 @@ def of_issue(call: Call) -> Answer:
     """All of them: this list has no pages, whatever `limit` says."""
     repository = call.repository()
     issue = call.issue(repository)
-    found = [one for one in issue.comments if call.query.get("since", "") <= one.updated]
+    found = [one for one in issue.comments if changed_between(call.query, one.updated)]
     shown = [issue_shapes.comment(call.world, repository, issue, one) for one in found]
     return Answer(body=shown, headers={"X-Total-Count": str(len(found))})
 
@@ -24,7 +25,7 @@ def of_issue(call: Call) -> Answer:
 def of_repository(call: Call) -> Answer:
     repository = call.repository()
     found = [(issue, one) for issue in repository.issues.values() for one in issue.comments]
-    found = [pair for pair in found if call.query.get("since", "") <= pair[1].updated]
+    found = [pair for pair in found if changed_between(call.query, pair[1].updated)]
     found.sort(key=lambda pair: pair[1].id)
     return call.page(found, lambda pair: issue_shapes.comment(call.world, repository, *pair))
 

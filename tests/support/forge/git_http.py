@@ -63,12 +63,29 @@ def serve(
     if rest != "git-receive-pack":
         return _backend(variables, body)
     with _ONE_PUSH:
-        before = repository.bare.refs()
+        named = _named_refs(body)
+        before = _only(named, repository.bare.refs())
         answer = _backend(variables, body)
         with world.lock:
             assert user
-            moved(world, events, repository, before, repository.bare.refs(), user)
+            moved(world, events, repository, before, _only(named, repository.bare.refs()), user)
     return answer
+
+
+def _named_refs(body: bytes) -> set[str]:
+    """The refs that a push asks to move: its lines of `<old> <new> <ref>` up to the first flush."""
+    found: set[str] = set()
+    position = 0
+    while (length := int(body[position : position + 4] or b"0", 16)) > 4:
+        command = body[position + 4 : position + length].split(b"\0")[0].decode("utf-8", "replace").split()
+        if len(command) == 3:
+            found.add(command[2])
+        position += length
+    return found
+
+
+def _only(names: set[str], refs: Mapping[str, str]) -> dict[str, str]:
+    return {ref: sha for ref, sha in refs.items() if ref in names}
 
 
 def _protected(repository: Repository, user: User | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.support.forge import issue_shapes
@@ -9,6 +10,7 @@ from tests.support.forge.calls import Answer, Call, answers, done, pick
 from tests.support.forge.errors import Refusal
 from tests.support.forge.labels import available
 from tests.support.forge.state import Issue, Label, Repository, User, now
+from tests.support.forge.swagger import when
 
 
 @answers("GET", "/repos/{owner}/{repo}/issues")
@@ -141,6 +143,13 @@ def assignable(call: Call, repository: Repository, body: dict[str, Any]) -> list
     return found
 
 
+def changed_between(query: Mapping[str, str], updated: str) -> bool:
+    """`since` and `before` of a list."""
+    at = when(updated)
+    since, before = when(query.get("since", "")), when(query.get("before", ""))
+    return at is None or ((since is None or since <= at) and (before is None or at <= before))
+
+
 def _assign(call: Call, repository: Repository, issue: Issue, wanted: list[User]) -> None:
     """One delivery for each person who comes or goes."""
     for user in list(issue.assignees):
@@ -172,8 +181,7 @@ def _wanted(call: Call, issue: Issue) -> bool:
         and query.get("q", "").lower() in text
         and query.get("created_by", issue.user.login) == issue.user.login
         and ("assigned_by" not in query or query["assigned_by"] in {user.login for user in issue.assignees})
-        and query.get("since", "") <= issue.updated
-        and (not query.get("before") or issue.updated <= query["before"])
+        and changed_between(query, issue.updated)
     )
 
 

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -46,6 +47,7 @@ class StandIn:
         self.port = 0
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
+        self._threads = ThreadPoolExecutor(1)
         self._tokens: dict[str, str] = {}
 
     @classmethod
@@ -71,6 +73,10 @@ class StandIn:
     @property
     def url(self) -> str:
         return self.world.url
+
+    def redeliver(self, delivery: Delivery) -> None:
+        """The same bytes under the same delivery id, as by a person's click."""
+        self.sender.again(delivery)
 
     @property
     def deliveries(self) -> list[Delivery]:
@@ -154,6 +160,7 @@ class StandIn:
             self._server.should_exit = self._server.force_exit = True
             self._thread.join(timeout=10)
             self._server = self._thread = None
+            self._threads.shutdown(wait=False)
 
     def up(self) -> None:
         """Listening again, on the same port."""
@@ -163,8 +170,9 @@ class StandIn:
         listener.listen(128)
         self.port = listener.getsockname()[1]
         self.world.url = f"http://127.0.0.1:{self.port}"
+        self._threads = ThreadPoolExecutor(16, thread_name_prefix="forge")
         config = uvicorn.Config(
-            Application(self),
+            Application(self, self._threads),
             log_config=None,
             lifespan="off",
             access_log=False,
