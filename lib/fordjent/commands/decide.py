@@ -141,7 +141,7 @@ def _known(config: Config | None, event: Event) -> tuple[Facts, str]:
         found = known.of_event(connection, event, time.time())
         permission = permissions.get(connection, event.repository, event.sender, 0.0)
     engine.dispose()
-    return from_known(config, found, identity), permission or ""
+    return from_known(config, found, identity), permission[0] if permission else ""
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, update
 
 from fordjent.deciding.actions import (
     Action,
@@ -24,7 +24,7 @@ RETRY_MERGE = "retry_merge"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What was decided about the event `event_id`, from which repository, whose default branch is ("": not told)."""
+    """What was decided about the event `event_id`. `default_branch`: of its repository, where that is news; else ""."""
 
     event_id: int
     repository: str
@@ -43,17 +43,23 @@ def apply(
 
     Guide was done before, outside; Reschedule stands in the event's actions.
     """
-    state = connection.execute(
-        select(tables.events.c.state).where(tables.events.c.id == decision.event_id)
-    ).scalar()
-    if state != "new":
-        return False
-    repositories.seen(connection, decision.repository, decision.default_branch, now)
     actions = [_without_secrets(action, redact) for action in decision.actions]
+    shown = msgspec.json.encode(actions).decode()
+    settled = {"of_event": decision.event_id, "shown": shown, "now": now}
+    if not connection.execute(_SETTLE, settled).rowcount:
+        return False
+    if decision.default_branch:
+        repositories.seen(connection, decision.repository, decision.default_branch, now)
     for action in actions:
         _apply(connection, action, decision.event_id, coalesce_seconds, now)
-    events.decided(connection, decision.event_id, msgspec.json.encode(actions).decode(), now)
     return True
+
+
+_SETTLE = (
+    update(tables.events)
+    .where(tables.events.c.id == bindparam("of_event"), tables.events.c.state == "new")
+    .values(state="decided", actions=bindparam("shown"), decided_at=bindparam("now"))
+)
 
 
 def _without_secrets(action: Action, redact: Callable[[str], str]) -> Action:

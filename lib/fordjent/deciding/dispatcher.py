@@ -190,7 +190,7 @@ class Dispatcher:
         decision = Decision(
             event_id=event.id,
             repository=about.repository,
-            default_branch=about.default_branch,
+            default_branch="" if about.default_branch == facts.default_branch else about.default_branch,
             actions=tuple(actions),
         )
         await self._context.database.write(

@@ -23,6 +23,8 @@ from fordjent.store import permissions
 PERMISSION_SECONDS = 300.0
 """How long an answer is good for: so long may somebody go on who was just put out."""
 
+MOST_KNOWN = 4096
+
 _STATES: dict[Verdict, str] = {"approved": "APPROVED", "rejected": "REQUEST_CHANGES", "comment": "COMMENT"}
 
 
@@ -32,6 +34,7 @@ class Questions:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._identity: Identity | None = None
+        self._permissions: dict[tuple[str, str], tuple[str, float]] = {}
         self._asking: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
 
     async def identity(self) -> Identity:
@@ -44,15 +47,25 @@ class Questions:
         """owner, admin, write, read or none."""
         if not login:
             return "none"
-        database = self._context.database
-        async with self._one("permission", repository, login.casefold()):
-            since = time.time() - PERMISSION_SECONDS
-            known = await database.read(permissions.get, repository, login, since)
-            if known is not None:
-                return known
-            found = await repositories.permission(self._context.forge, repository, login)
-            await database.write(permissions.put, repository, login, found, time.time())
-            return found
+        who = repository, login.casefold()
+        async with self._one("permission", *who):
+            known, asked_at = self._permissions.get(who, ("", 0.0))
+            if time.time() - asked_at > PERMISSION_SECONDS:
+                known = await self._stored_or_asked(repository, login)
+            return known
+
+    async def _stored_or_asked(self, repository: str, login: str) -> str:
+        """Stored, so that a restart does not ask about everybody anew."""
+        database, now = self._context.database, time.time()
+        stored = await database.read(permissions.get, repository, login, now - PERMISSION_SECONDS)
+        found, asked_at = stored or ("", 0.0)
+        if stored is None:
+            found, asked_at = await repositories.permission(self._context.forge, repository, login), now
+            await database.write(permissions.put, repository, login, found, now)
+        self._permissions[repository, login.casefold()] = found, asked_at
+        if len(self._permissions) > MOST_KNOWN:
+            del self._permissions[next(iter(self._permissions))]
+        return found
 
     async def is_pull(self, repository: str, number: int) -> bool:
         try:

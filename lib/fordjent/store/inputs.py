@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Connection, Select, insert, or_, select, update
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    case,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from fordjent.deciding.actions import Input
 from fordjent.session_key import SessionKey
@@ -32,9 +44,10 @@ def feed(
     False: the session knows it already, and nothing is changed. A person's word makes it begin
     anew: failures count from here, and it is not cancelled any more.
     """
-    _make(connection, key, role, now)
-    known = select(inputs.c.id).where(inputs.c.key == key, inputs.c.source == told.source)
-    if connection.execute(known).first():
+    there = connection.execute(_SESSION, {"of_key": key}).first()
+    if there is None:
+        _make(connection, key, role, now)
+    elif connection.execute(_KNOWN, {"of_key": key, "of_source": told.source}).first():
         return False
     row = {
         "key": key,
@@ -45,12 +58,20 @@ def feed(
         "content": told.text,
         "at": told.at or now,
     }
-    connection.execute(insert(inputs).values(row))
-    _let_run(connection, key, now, coalesce_seconds, not_before)
-    facts: dict[str, str | int] = {"role": role, "cancel": ""}
-    facts |= {"failures": 0} if by_person else {}
-    facts |= {name: value for name, value in (("branch", branch), ("base", base), ("pull", pull)) if value}
-    connection.execute(update(sessions).where(sessions.c.key == key).values(facts))
+    connection.execute(_INPUT, row)
+    first = now if there is None or there.first_input_at is None else there.first_input_at
+    quiet_at = min(now + coalesce_seconds, first + LONGEST_QUIET * coalesce_seconds)
+    facts = {
+        "of_key": key,
+        "ready": max(quiet_at, not_before),
+        "first": first,
+        "role": role,
+        "by_person": by_person,
+        "branch": branch,
+        "base": base,
+        "pull": pull,
+    }
+    connection.execute(_LET_RUN, facts)
     return True
 
 
@@ -97,9 +118,30 @@ def cancel(connection: Connection, key: str, reason: str) -> bool:
     return bool(told.rowcount)
 
 
+# statements are built once: a flood of deliveries runs each of them for every event
+
+_SESSION = select(sessions.c.first_input_at).where(sessions.c.key == bindparam("of_key"))
+_KNOWN = select(inputs.c.id).where(
+    inputs.c.key == bindparam("of_key"), inputs.c.source == bindparam("of_source")
+)
+_INPUT = insert(inputs)
+_LET_RUN = (
+    update(sessions)
+    .where(sessions.c.key == bindparam("of_key"))
+    .values(
+        ready_at=bindparam("ready"),
+        first_input_at=bindparam("first"),
+        role=bindparam("role"),
+        cancel="",
+        failures=case((bindparam("by_person", type_=Boolean), 0), else_=sessions.c.failures),
+        branch=func.coalesce(func.nullif(bindparam("branch"), ""), sessions.c.branch),
+        base=func.coalesce(func.nullif(bindparam("base"), ""), sessions.c.base),
+        pull=func.coalesce(func.nullif(bindparam("pull"), 0), sessions.c.pull),
+    )
+)
+
+
 def _make(connection: Connection, key: str, role: str, now: float) -> None:
-    if connection.execute(select(sessions.c.key).where(sessions.c.key == key)).first():
-        return
     about = SessionKey.parse(key)
     row = {
         "key": key,
@@ -110,20 +152,9 @@ def _make(connection: Connection, key: str, role: str, now: float) -> None:
         "created_at": now,
         "changed_at": now,
     }
-    connection.execute(insert(sessions).values(row))
+    connection.execute(insert(sessions), row)
     begun = {"key": key, "from_state": "", "to_state": "created", "reason": "first input", "at": now}
-    connection.execute(insert(transitions).values(begun))
-
-
-def _let_run(connection: Connection, key: str, now: float, quiet_seconds: float, not_before: float) -> None:
-    first = connection.execute(select(sessions.c.first_input_at).where(sessions.c.key == key)).scalar()
-    first = now if first is None else first
-    quiet_at = min(now + quiet_seconds, first + LONGEST_QUIET * quiet_seconds)
-    connection.execute(
-        update(sessions)
-        .where(sessions.c.key == key)
-        .values(ready_at=max(quiet_at, not_before), first_input_at=first)
-    )
+    connection.execute(insert(transitions), begun)
 
 
 def _read(connection: Connection, *conditions: ColumnElement[bool]) -> list[Input]:

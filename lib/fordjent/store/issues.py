@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from fordjent.store.schema import issues
 
@@ -25,12 +25,10 @@ class KnownIssue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def get(connection: Connection, repository: str, number: int) -> KnownIssue | None:
-    row = connection.execute(
-        select(issues).where(issues.c.repository == repository, issues.c.number == number)
-    ).first()
+    row = connection.execute(_GET, {"of_repository": repository, "of_number": number}).first()
     if row is None:
         return None
-    lists = {name: msgspec.json.decode(getattr(row, name)) for name in ("labels", "assignees")}
+    lists = {name: msgspec.json.decode(getattr(row, name)) for name in _LISTS}
     values = {str(name): value for name, value in row._mapping.items()}  # SQLAlchemy's own kind of str
     return msgspec.convert({**values, **lists}, KnownIssue)
 
@@ -38,9 +36,25 @@ def get(connection: Connection, repository: str, number: int) -> KnownIssue | No
 def remember(connection: Connection, issue: KnownIssue) -> None:
     """As it is now. What is not known of it (`head`, `head_commit` empty) stays as it was."""
     row = msgspec.structs.asdict(issue)
-    for name in ("labels", "assignees"):
+    for name in _LISTS:
         row[name] = msgspec.json.encode(row[name]).decode()
-    known = {name: value for name, value in row.items() if value != "" or name not in ("head", "head_commit")}
-    this = (issues.c.repository == issue.repository) & (issues.c.number == issue.number)
-    if not connection.execute(update(issues).where(this).values(known)).rowcount:
-        connection.execute(insert(issues).values(row))
+    this = {"of_repository": issue.repository, "of_number": issue.number}
+    if not connection.execute(_CHANGE, {**row, **this}).rowcount:
+        connection.execute(_ADD, row)
+
+
+_LISTS = ("labels", "assignees")
+_THIS = and_(issues.c.repository == bindparam("of_repository"), issues.c.number == bindparam("of_number"))
+_GET = select(issues).where(_THIS)
+_ADD = insert(issues)
+_CHANGE = (
+    update(issues)
+    .where(_THIS)
+    .values(
+        {name: bindparam(name) for name in KnownIssue.__struct_fields__}
+        | {
+            name: func.coalesce(func.nullif(bindparam(name), ""), issues.c[name])
+            for name in ("head", "head_commit")
+        }
+    )
+)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from fordjent.deciding.event import Event, read
 from fordjent.deciding.facts import HOUR
 from fordjent.marker import has_effect, is_marked
 from fordjent.roles.roles import DEFAULT, ROLES
 from fordjent.session_key import SessionKey
-from fordjent.store import effects, inputs, issues, repositories, runs, sessions
-from fordjent.store.schema import deliveries
+from fordjent.store import effects, inputs, issues, repositories, sessions
+from fordjent.store.schema import deliveries, runs
+from fordjent.store.schema import sessions as sessions_table
 from harness.errors import BadData
 
 
@@ -28,6 +29,13 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     reviews: frozenset[int]
     default_branch: str
 
+
+_ROLE = select(sessions_table.c.role).where(sessions_table.c.key == bindparam("of_key"))
+_STARTS = (
+    select(runs.c.started_at)
+    .where(runs.c.key == bindparam("of_key"), runs.c.started_at > bindparam("since"))
+    .order_by(runs.c.started_at)
+)
 
 NOTHING = Known(
     issue=None,
@@ -46,15 +54,16 @@ def of_event(connection: Connection, event: Event, now: float) -> Known:
     issue = issues.get(connection, event.repository, event.number) if event.number else None
     is_pull = event.is_pull if event.is_pull is not None else issue.is_pull if issue else None
     key = str(SessionKey(event.repository, "pulls" if is_pull else "issues", event.number))
-    session = sessions.get(connection, key)
+    role = connection.execute(_ROLE, {"of_key": key}).scalar()
+    starts = connection.execute(_STARTS, {"of_key": key, "since": now - HOUR}) if role else ()
     return Known(
         issue=issue,
         is_pull=is_pull,
-        session_role=session.role if session else "",
+        session_role=role or "",
         author_role=_author_role(connection, event) if is_pull else DEFAULT,
         ours=_is_ours(connection, event),
         head_message=_head_message(connection, event, now),
-        run_starts=tuple(runs.starts_since(connection, key, now - HOUR)),
+        run_starts=tuple(row.started_at for row in starts),
         reviews=_reviews(connection, key) if event.review else frozenset(),
         default_branch=repositories.default_branch(connection, event.repository),
     )

@@ -7,16 +7,16 @@ from sqlalchemy import Connection, delete, insert, select
 from fordjent.store.schema import permissions
 
 
-def get(connection: Connection, repository: str, login: str, asked_since: float) -> str | None:
-    """owner, admin, write, read or none; None: not asked since then."""
-    found: str | None = connection.execute(
-        select(permissions.c.permission).where(
+def get(connection: Connection, repository: str, login: str, asked_since: float) -> tuple[str, float] | None:
+    """owner, admin, write, read or none, and when that was asked; None: not since then."""
+    row = connection.execute(
+        select(permissions.c.permission, permissions.c.asked_at).where(
             permissions.c.repository == repository,
             permissions.c.login == login.casefold(),
             permissions.c.asked_at >= asked_since,
         )
-    ).scalar()
-    return found
+    ).first()
+    return (row.permission, row.asked_at) if row else None
 
 
 def put(connection: Connection, repository: str, login: str, permission: str, now: float) -> None:

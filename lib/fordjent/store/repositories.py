@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from fordjent.store.schema import repositories
 
@@ -23,7 +23,7 @@ def seen(connection: Connection, name: str, default_branch: str, now: float) -> 
 
 def default_branch(connection: Connection, name: str) -> str:
     """ "": not known yet."""
-    return (
-        connection.execute(select(repositories.c.default_branch).where(repositories.c.name == name)).scalar()
-        or ""
-    )
+    return connection.execute(_DEFAULT_BRANCH, {"of_name": name}).scalar() or ""
+
+
+_DEFAULT_BRANCH = select(repositories.c.default_branch).where(repositories.c.name == bindparam("of_name"))
