@@ -1,27 +1,305 @@
-"""All of Fordjent over real HTTP and real git: from a person's issue to a pull request, and what can happen on the way."""
+"""All of Fordjent over real HTTP and real git: from a person's issue to a pull request, and what happens on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.scripts import ISSUE_TO_PULL, REVIEW_TO_CHANGE
-from tests.support.served import REPOSITORY, Served
+from tests.support.scripts import (
+    GREETING,
+    ISSUE_TO_PULL,
+    POLITE,
+    REVIEW_TO_CHANGE,
+    Rule,
+    call,
+    change_of,
+    commit,
+    heard,
+    propose,
+    then,
+    write,
+)
+from tests.support.served import BOT, REPOSITORY, SECRET, Served, until
+
+Serve = Callable[..., Served]
+BRANCH = "fordjent/issue-1"
+EFFECTS = (
+    "fordjent.decided",
+    "run-begun",
+    "repository-fetched",
+    "worktree-registered",
+    "worktree-placed",
+    "labels-set",
+    "fordjent.comment.begun",
+    "fordjent.comment",
+    "fordjent.comment.noted",
+    "status-said",
+    "run-briefed",
+    "calls-kept",
+    "gate-branch",
+    "gate-verify",
+    "branch-pushed",
+    "gate-push",
+    "fordjent.pull.begun",
+    "fordjent.pull",
+    "gate-opening",
+    "outcome-written",
+)
+"""In the order in which a run comes to them."""
 
 
 @pytest.fixture
-def served(place: Path) -> Iterator[Served]:
-    with Served(place, [*REVIEW_TO_CHANGE, *ISSUE_TO_PULL]) as there:
-        yield there
+def serve(place: Path) -> Any:
+    """Makes a served forge, and takes it down."""
+    made: list[Served] = []
+
+    def make(rules: list[Rule], **more: Any) -> Served:
+        made.append(Served(place, rules, **more))
+        return made[-1]
+
+    yield make
+    for served in made:
+        served.__exit__(None, None, None)
 
 
-def test_an_issue_becomes_a_pull_request_and_a_review_changes_it(served: Served) -> None:
+def opened(served: Served, title: str = "Greet by name") -> int:
+    return served.bob.open_issue(REPOSITORY, title, "hello() should say the name.")
+
+
+def said_by_bot(served: Served, number: int) -> list[str]:
+    return [one["body"] for one in served.bob.comments(REPOSITORY, number) if one["user"]["login"] == BOT]
+
+
+def commits(served: Served, pull: int) -> list[str]:
+    listed = served.bob.do("GET", f"/repos/{REPOSITORY}/pulls/{pull}/commits")
+    return [one["commit"]["message"].splitlines()[0] for one in listed]
+
+
+def test_an_issue_becomes_a_pull_request_and_a_review_changes_it(serve: Serve) -> None:
+    served = serve([*REVIEW_TO_CHANGE, *ISSUE_TO_PULL])
     served.start()
-    number = served.bob.open_issue(REPOSITORY, "Greet by name", "hello() should say the name.")
-    assert served.until_state(f"issues/{number}", "completed")
+    number = opened(served)
+    served.until_state(f"issues/{number}", "completed")
     (pull,) = served.bob.pulls(REPOSITORY)
-    assert pull["head"]["ref"] == "fordjent/issue-1" and pull["base"]["ref"] == "main"
+    assert (pull["head"]["ref"], pull["base"]["ref"], pull["user"]["login"]) == (BRANCH, "main", BOT)
+    assert served.bob.file(REPOSITORY, "hello.py", BRANCH) == GREETING
     assert served.bob.labels(REPOSITORY, number) == ["review"]
-    assert "hello, {name}" in (served.bob.file(REPOSITORY, "hello.py", "fordjent/issue-1") or "")
+    (status,) = said_by_bot(served, number)
+    assert f"#{pull['number']}" in status
+    assert set(served.bob.reactions(REPOSITORY, number)) == {(BOT, "eyes"), (BOT, "hooray")}
+
+    remarks = [("hello.py", 2, "Say good day.")]
+    served.bob.review(REPOSITORY, pull["number"], "request_changes", "More polite, please.", remarks)
+    served.until_state(f"pulls/{pull['number']}", "completed")
+    assert served.bob.file(REPOSITORY, "hello.py", BRANCH) == POLITE
+    assert [one["number"] for one in served.bob.pulls(REPOSITORY, "all")] == [pull["number"]]
+    told = served.row(
+        "SELECT message FROM messages WHERE key LIKE '%pulls%' AND message LIKE '%Say good day%'"
+    )
+    assert told and "hello.py, line 2" in told[0][0]
+    assert served.stop() == 0
+    assert served.forge.strange == []
+    no_secret_is_anywhere(served)
+
+
+def no_secret_is_anywhere(served: Served) -> None:
+    """The token and the hook's secret stand in config.toml and in the credential's file, and nowhere else."""
+    secrets = [served.forge.token(BOT).encode(), SECRET.encode()]
+    allowed = (served.config_path, served.folder / "state/credentials", served.folder / "forge")
+    for path in served.folder.rglob("*"):
+        if path.is_file() and not any(path.is_relative_to(one) for one in allowed):
+            data = path.read_bytes()
+            assert not any(secret in data for secret in secrets), path
+
+
+def test_two_issues_are_worked_at_once(serve: Serve) -> None:
+    served = serve([*change_of(1), *change_of(2)])
+    served.start()
+    numbers = [opened(served, "Part one"), opened(served, "Part two")]
+    for number in numbers:
+        served.until_state(f"issues/{number}", "completed")
+    times = {
+        number: [
+            at
+            for (at,) in served.row(
+                "SELECT at FROM transitions WHERE key = ? ORDER BY id", f"{REPOSITORY}/issues/{number}"
+            )
+        ]
+        for number in numbers
+    }
+    assert times[1][1] < times[2][2] and times[2][1] < times[1][2]
+    assert {pull["head"]["ref"] for pull in served.bob.pulls(REPOSITORY)} == {BRANCH, "fordjent/issue-2"}
+
+
+def test_a_comment_during_the_run_is_told_before_the_next_turn(serve: Serve) -> None:
+    served = serve(
+        [
+            heard("It was opened", write(), delay="1500ms"),
+            heard(
+                r"This came while you worked[\s\S]*Say good day instead",
+                write(POLITE),
+                *commit("Greet politely"),
+            ),
+            then(propose("Greet politely")),
+        ]
+    )
+    served.start()
+    number = opened(served)
+    until(lambda: bool(served.row("SELECT 1 FROM model_calls")), "the model is asked")
+    served.bob.comment(REPOSITORY, number, "Say good day instead.")
+    served.until_state(f"issues/{number}", "completed")
+    assert served.bob.file(REPOSITORY, "hello.py", BRANCH) == POLITE
+    assert served.row("SELECT count(*) FROM runs")[0][0] == 1
+
+
+def test_closing_the_issue_stops_the_run(serve: Serve) -> None:
+    served = serve([heard("It was opened", write(), delay="60s")])
+    served.start()
+    number = opened(served)
+    until(lambda: served.bob.labels(REPOSITORY, number) == ["in_progress"], "it is labelled")
+    served.bob.close(REPOSITORY, number)
+    served.until_state(f"issues/{number}", "waiting")
+    assert served.bob.labels(REPOSITORY, number) == [] and served.bob.pulls(REPOSITORY) == []
+    assert "closed by bob" in said_by_bot(served, number)[-1]
+
+
+@pytest.mark.parametrize("effects", [EFFECTS, ("fordjent.pull.noted", "outcome-written")], ids=len)
+def test_killed_at_every_effect_it_does_everything_once(serve: Serve, effects: tuple[str, ...]) -> None:
+    served = serve(ISSUE_TO_PULL)
+    served.start(effects[0])
+    number = opened(served)
+    for following in (*effects[1:], ""):
+        until(lambda: served.has_ended, f"killed, and then {following}")
+        served.start(following)
+    served.until_state(f"issues/{number}", "completed")
+    (pull,) = served.bob.pulls(REPOSITORY, "all")
+    assert commits(served, pull["number"]) == ["[agent-automation] Greet by name"]
+    until(lambda: "Done" in said_by_bot(served, number)[0], "the status comment is brought level")
+    assert served.bob.labels(REPOSITORY, number) == ["review"]
+    assert len(said_by_bot(served, number)) == 1 and said_by_bot(served, pull["number"]) == []
+    assert served.row("SELECT count(*) FROM runs")[0][0] == 1
+
+
+def test_while_the_forge_is_away_the_run_waits(serve: Serve) -> None:
+    served = serve(
+        [
+            heard("It was opened", write(), *commit("Greet by name"), delay="1s"),
+            then(propose("Greet by name"), times=0),
+        ]
+    )
+    served.start()
+    number = opened(served)
+    until(lambda: bool(served.row("SELECT 1 FROM model_calls")), "the model is asked")
+    served.forge.down()
+    until(lambda: bool(served.row("SELECT 1 FROM tool_calls WHERE name = 'git'")), "it works without")
+    served.forge.up()
+    served.until_state(f"issues/{number}", "completed", seconds=60)
+    assert len(served.bob.pulls(REPOSITORY)) == 1
+
+
+def test_a_model_that_refuses_is_said_once_and_a_comment_goes_on(serve: Serve) -> None:
+    served = serve([{"last": "It was opened", "failure": "auth", "text": "the key is wrong"}])
+    served.start()
+    number = opened(served)
+    served.until_state(f"issues/{number}", "failed")
+    assert served.bob.labels(REPOSITORY, number) == ["fordjent/failed:error"]
+    failures = [text for text in said_by_bot(served, number) if "I stopped" in text]
+    assert len(failures) == 1 and "the key is wrong" in failures[0]
+    assert served.stop() == 0
+
+    served.script(
+        [heard("A comment, by bob", write(), *commit("Greet by name")), then(propose("Greet by name"))]
+    )
+    served.start()
+    served.bob.comment(REPOSITORY, number, "The key is mended.")
+    served.until_state(f"issues/{number}", "completed")
+    assert served.bob.labels(REPOSITORY, number) == ["review"]
+
+
+def test_term_ends_it_in_time_and_the_next_start_goes_on(serve: Serve) -> None:
+    slow = [heard("It was opened", write(), *commit("Greet by name"), delay="60s"), *ISSUE_TO_PULL[2:]]
+    served = serve(slow, sessions={"shutdown_grace": "300ms"})
+    served.start()
+    number = opened(served)
+    until(lambda: bool(served.row("SELECT 1 FROM model_calls")), "the model is asked")
+    assert served.stop() == 0
+    assert served.state(f"issues/{number}") == "working"
+
+    served.script([{**slow[0], "delay": "0s"}, *slow[1:]])
+    served.start()
+    served.until_state(f"issues/{number}", "completed")
+    assert served.row("SELECT count(*) FROM runs")[0][0] == 1
+    assert len(said_by_bot(served, number)) == 1
+
+
+def test_at_the_end_of_its_turns_what_was_done_is_on_the_branch_and_said(serve: Serve) -> None:
+    rules = [
+        heard("It was opened", write()),
+        {"last": "", "times": 0, "tool_calls": [call("read_file", path="README.md")]},
+    ]
+    served = serve(rules, more="[roles.implementer]\nmax_turns = 3\n")
+    served.start()
+    number = opened(served)
+    served.until_state(f"issues/{number}", "failed")
+    assert served.bob.labels(REPOSITORY, number) == ["fordjent/failed:max_turns"]
+    assert served.bob.file(REPOSITORY, "hello.py", BRANCH) == GREETING
+    (failure,) = [text for text in said_by_bot(served, number) if "I stopped" in text]
+    assert "All 3 turns" in failure and BRANCH in failure
+    assert served.bob.pulls(REPOSITORY) == []
+
+
+def test_a_question_waits_for_its_answer(serve: Serve) -> None:
+    served = serve(
+        [
+            heard("A comment, by bob", write(), *commit("Greet by name")),
+            then(propose("Greet by name"), anywhere=["A comment, by bob"]),
+            heard("It was opened", call("forgejo_comment", body="In which language?")),
+            then(text="I asked."),
+        ]
+    )
+    served.start()
+    number = opened(served)
+    served.until_state(f"issues/{number}", "blocked")
+    assert served.bob.labels(REPOSITORY, number) == ["blocked"] and served.bob.pulls(REPOSITORY) == []
+    served.bob.comment(REPOSITORY, number, "In English.")
+    served.until_state(f"issues/{number}", "completed")
+    assert served.bob.labels(REPOSITORY, number) == ["review"]
+
+
+def test_an_agent_that_only_says_that_it_is_done_is_reminded_and_then_fails(serve: Serve) -> None:
+    served = serve([{"last": "", "times": 0, "text": "All done, the pull request is open."}])
+    served.start()
+    number = opened(served)
+    served.until_state(f"issues/{number}", "failed")
+    assert served.bob.labels(REPOSITORY, number) == ["fordjent/failed:no_progress"]
+    told = served.row("SELECT message FROM messages WHERE message LIKE '%there is no pull request%'")
+    assert len(told) == 2
+
+
+def test_two_changes_of_one_file_go_one_after_the_other(serve: Serve) -> None:
+    served = serve(
+        [
+            heard(
+                "It was opened",
+                write(GREETING + "# <n>\n"),
+                *commit("Greet"),
+                anywhere=[r"- Issue: #(?P<n>\d)"],
+            ),
+            then(propose("Greet")),
+        ]
+    )
+    served.start()
+    first = opened(served)
+    served.until_state(f"issues/{first}", "completed")
+    (pull,) = served.bob.pulls(REPOSITORY)
+    second = opened(served)
+    served.until_state(f"issues/{second}", "waiting")
+    assert served.bob.labels(REPOSITORY, second) == ["blocked"]
+    assert re.search(rf"#{pull['number']}\b", said_by_bot(served, second)[0])
+    served.bob.do("PATCH", f"/repos/{REPOSITORY}/pulls/{pull['number']}", {"state": "closed"})
+    served.until_state(f"issues/{second}", "completed")
+    assert [one["head"]["ref"] for one in served.bob.pulls(REPOSITORY)] == [f"fordjent/issue-{second}"]

@@ -47,3 +47,18 @@ REVIEW_TO_CHANGE: list[Rule] = [
     heard("A review", write(POLITE), *commit("Greet politely"), text="I make it polite."),
     then(propose("Greet by name", "Says the name, politely.\n\nCloses #1"), anywhere=["A review, by"]),
 ]
+
+
+def change_of(number: int) -> list[Rule]:
+    """An issue's own change, in a file of its own."""
+    about = [rf"- Issue: #{number}\n"]
+    return [
+        heard(
+            "It was opened",
+            write(path=f"part_{number}.py"),
+            *commit(f"Add part {number}"),
+            anywhere=about,
+            delay="400ms",
+        ),
+        then(propose(f"Add part {number}", f"Closes #{number}"), anywhere=about),
+    ]

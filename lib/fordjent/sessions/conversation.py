@@ -14,6 +14,7 @@ from fordjent.models.messages import Answer, Message, ToolCall, system, user
 from fordjent.models.models import redacted
 from fordjent.store import inputs, messages, runs
 from fordjent.store.messages import Stored
+from harness.effects import reached
 
 Tell = Callable[[Sequence[Input]], str]
 """Inputs as a message: pure and quick, since it is done in a transaction."""
@@ -80,6 +81,8 @@ class SessionConversation:
             return messages.all_of(connection, self._key, self._last)
 
         self._take_up(await self._context.database.write(write))
+        if any(message.tool_calls for message in new):
+            reached("calls-kept")
 
     async def replace(self, changes: Mapping[int, Message | None]) -> None:
         places = {

@@ -20,7 +20,9 @@ from fordjent.workspaces.workspaces import folder_of
 from harness.config import seconds
 from harness.errors import Failure
 
-SHOW_SECONDS = 15.0
+SHOW_SECONDS = 5.0
+FIRST_SECONDS = 1.0
+"""The worker first gives back what a dead process held."""
 SHOWN_WITHIN_SECONDS = 86400.0
 """What could not be shown for that long is left as it is."""
 REAP_SECONDS = 60.0
@@ -41,7 +43,7 @@ class Timers:
             self.reap: min(REAP_SECONDS, idle / 4),
             self.retry_merges: RETRY_SECONDS,
         }
-        due = dict.fromkeys(every, time.monotonic())
+        due = dict.fromkeys(every, time.monotonic() + FIRST_SECONDS)
         while not stop.is_set():
             for work, interval in every.items():
                 if time.monotonic() >= due[work] and not stop.is_set():
