@@ -29,6 +29,8 @@ CONNECTIONS = 512
 """More at once are answered 503."""
 ENDING_SECONDS = 5.0
 """For what was cancelled, and for answers that are being sent."""
+OVERTIME_SECONDS = 2.0
+"""After the grace, for a part that itself cancels what it runs then."""
 
 
 class Part(Protocol):
@@ -103,7 +105,7 @@ class _Process:
             return
         grace = toml.seconds(self._context.config.sessions.shutdown_grace)
         self._context.log.info("ending", grace_seconds=grace)
-        _, running = await asyncio.wait(works, timeout=grace)
+        _, running = await asyncio.wait(works, timeout=grace + OVERTIME_SECONDS)
         for work in running:
             self._context.log.warning("cancelled", part=work.get_name())
             work.cancel()
