@@ -113,7 +113,11 @@ class Bare:
             return self._commits[sha]
         wanted = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B"
         fields = self.git("show", "-s", f"--format={wanted}", sha).split("\0")
-        found = Commit(fields[0], fields[1], tuple(fields[2].split()), *fields[3:9], message=fields[9] + "\n")
+        author, committer = fields[3:6], fields[6:9]
+        found = Commit(
+            fields[0], fields[1], tuple(fields[2].split()), author[0], author[1], author[2],
+            committer[0], committer[1], committer[2], fields[9] + "\n",
+        )  # fmt: skip
         return self._commits.setdefault(sha, found)
 
     def commits(self, revisions: str, limit: int = 0) -> list[str]:

@@ -15,7 +15,7 @@ def dependencies(call: Call) -> Answer:
     """Pages without their headers."""
     repository = call.repository()
     found = [(where, where.issues[number]) for where, number in call.issue(repository).dependencies]
-    page = call.page(found, lambda pair: issue_shapes.issue(call.world, *pair, call.user))
+    page = call.page(found, lambda pair: issue_shapes.issue(call.world, pair[0], pair[1], call.user))
     page.headers = {}
     return page
 
@@ -30,7 +30,7 @@ def blocks(call: Call) -> Answer:
         for one in where.issues.values()
         if (repository, issue.number) in one.dependencies
     ]
-    page = call.page(found, lambda pair: issue_shapes.issue(call.world, *pair, call.user))
+    page = call.page(found, lambda pair: issue_shapes.issue(call.world, pair[0], pair[1], call.user))
     page.headers = {}
     return page
 

@@ -40,7 +40,7 @@ class Operation:
 
 @cache
 def description() -> dict[str, Any]:
-    return json.loads((RECORDED / "swagger.json").read_text("utf-8"))
+    return dict(json.loads((RECORDED / "swagger.json").read_text("utf-8")))
 
 
 def find(method: str, path: str) -> Operation | None:
