@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fordjent.cli import Command
+from harness import process
 from harness.command_line import cli
 from harness.errors import EX_OK, BadData, TryLater, Usage
 
@@ -94,6 +95,7 @@ class Tool(Command):
 
         from fordjent.tools import by_hand
 
+        process.hide_memory()  # what a tool runs must not read the tokens in it
         by_hand.check(name)
         arguments = _arguments()
         config = self.load_config()

@@ -25,6 +25,7 @@ IFS= read -r first < "$1"
 case "$first" in
 "" | "$prefix"*) exit 0 ;;
 esac
+if [ -d "$(git rev-parse --git-path rebase-merge)" ]; then exit 0; fi  # commits that were there, put elsewhere
 {{ printf '%s ' "$prefix"; cat "$1"; }} > "$1.prefixed" && mv "$1.prefixed" "$1"
 """
 

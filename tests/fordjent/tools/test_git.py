@@ -32,6 +32,16 @@ def test_commits_that_go_round_the_tool_have_the_prefix_too(bench: Workbench) ->
     ]
 
 
+def test_commits_of_others_keep_their_words_when_they_are_rebased(bench: Workbench) -> None:
+    bench.git("commit", "--allow-empty", "-qm", "New base")
+    bench.git("checkout", "-q", "-b", "theirs", "HEAD~1")
+    (bench.folder / "theirs").write_text("x\n")
+    bench.git("add", "."), bench.git("commit", "-qm", "By a person")
+
+    assert not bench.use("git", args=["rebase", "fordjent/issue-1"]).failed
+    assert bench.git("log", "--format=%s").splitlines() == ["By a person", "New base", "Begin"]
+
+
 def test_looking_changes_nothing(bench: Workbench) -> None:
     result = bench.use("git", args=["status", "--short"])
 

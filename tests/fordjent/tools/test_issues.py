@@ -39,6 +39,32 @@ def test_an_answer_that_was_lost_is_found_and_not_written_again(desk: Desk) -> N
     assert len(desk.alice.comments(REPOSITORY, 1)) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("forgejo_comment", {"body": "Done."}),
+        ("forgejo_create_issue", {"title": "Parser", "body": "Write it."}),
+    ],
+)
+def test_what_a_kill_cut_off_after_it_was_done_is_found_by_the_next_start(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str, arguments: dict[str, str]
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(_effect: str) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr("fordjent.once.reached", die)
+        desk.use(name, call="c1", **arguments)
+
+    result = desk.again(name, call="c1", **arguments)
+
+    assert not result.failed, result.text
+    assert len(desk.alice.comments(REPOSITORY, 1)) + desk.use("forgejo_list_issues").text.count("#") == 2
+
+
 def test_two_calls_with_one_id_that_say_different_things_are_two(desk: Desk) -> None:
     desk.use("forgejo_comment", call="call_0", body="First.")
     desk.use("forgejo_comment", call="call_0", body="Second.")
