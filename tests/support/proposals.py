@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import time
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
@@ -19,15 +21,33 @@ from fordjent.session_key import SessionKey
 from fordjent.store.schema import sessions
 from fordjent.workspaces.place import Place
 from fordjent.workspaces.workspaces import Workspaces
+from harness import effects, process
 from harness.config import Sandbox
+from harness.process import Finished
 from tests.support import workshop
 from tests.support.forge.people import Person
 from tests.support.forge.server import StandIn
 
 T = TypeVar("T")
 
+ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "acme/widget"
 FILES = {"README.md": "# Widget\n", "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n"}
+
+CONFIG = """
+[webhook]
+secret = "s3cret-for-tests"
+[forgejo]
+url = "{url}"
+token = "{token}"
+[providers.main]
+base_url = "scripted:none"
+model = "scripted"
+[state]
+dir = "{state}"
+[sandbox]
+backend = "none"
+"""
 
 
 @dataclass
@@ -88,6 +108,15 @@ class Desk:
             return await waited
 
         return self.runner.run(wait())
+
+    def command(self, *words: str, stop_at: str = "") -> Finished:
+        """`fordjent-gate` with these words; `stop_at`: the effect after which it is killed."""
+        self.config.path.write_text(
+            CONFIG.format(url=self.forge.url, token=self.config.forgejo.token, state=self.config.state.dir)
+        )
+        environment = dict(os.environ) | ({effects.STOP_AT: stop_at} if stop_at else {})
+        program = [sys.executable, str(ROOT / "bin/fordjent-gate"), "--config", str(self.config.path)]
+        return process.run([*program, *words], env=environment)
 
     def on_forge(self, branch: str) -> str:
         """The commit of a branch on the forge; "": there is none."""

@@ -11,7 +11,7 @@ import msgspec
 
 from fordjent.cli import Command
 from harness.command_line import cli
-from harness.errors import EX_DATAERR, EX_OK, Busy, Usage
+from harness.errors import EX_DATAERR, EX_OK, Usage
 
 if TYPE_CHECKING:
     from fordjent.config import Config
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from fordjent.session_key import SessionKey
 
 NAMES = ("branch", "stale", "verify", "push", "merge_queue", "opening")
-LEASE_SECONDS = 3600.0
 
 
 class Gate(Command):
@@ -56,21 +55,14 @@ class Gate(Command):
 
 async def _ask(config: Config, key: SessionKey, names: tuple[str, ...], title: str) -> int:
     from fordjent.context import Context
-    from fordjent.sessions.owner import mine
+    from fordjent.gates import lease
     from fordjent.store import sessions
 
     async with Context.open(config) as context:
-        owner, now = str(mine()), time.time()
-        known = await context.database.read(sessions.get, str(key))
-        if known and not await context.database.write(
-            sessions.claim_one, str(key), owner, now, now + LEASE_SECONDS
-        ):
-            raise Busy(f"the session {key} is at work", hint="wait until its run is over")
-        try:
-            proposal = await _proposal(context, key, title, known.branch if known else "")
-            return await _pass(proposal, names)
-        finally:
-            await context.database.write(sessions.release, str(key), owner)
+        if await context.database.read(sessions.get, str(key)) is None:
+            return await _pass(await _proposal(context, key, title, ""), names)
+        async with lease.held(context, str(key)) as session:
+            return await _pass(await _proposal(context, key, title, session.branch), names)
 
 
 async def _pass(proposal: Proposal, names: tuple[str, ...]) -> int:

@@ -13,20 +13,16 @@ from sqlalchemy import Connection
 
 from fordjent import threads
 from fordjent.forge import issues
+from fordjent.gates import lease
 from fordjent.gates.gate import Blocked, Opened, Proposal, Waiting
 from fordjent.session_key import SessionKey
-from fordjent.sessions.owner import mine
 from fordjent.store import inputs, sessions, transitions, waiting_merges
 from fordjent.store.sessions import Session
 from fordjent.store.waiting_merges import WaitingMerge
-from harness.config import seconds
-from harness.errors import TryLater
+from harness.errors import Busy, TryLater
 
 if TYPE_CHECKING:
     from fordjent.context import Context
-
-LEASE_SECONDS = 900.0
-"""Besides the time of the repository's own checks; the lease is given back at the end."""
 
 
 async def retry_waiting(context: Context, repository: str) -> list[Opened | Blocked | Waiting]:
@@ -35,20 +31,15 @@ async def retry_waiting(context: Context, repository: str) -> list[Opened | Bloc
     Raises:
         TryLater: a session is at work just now, or the forge does not answer.
     """
-    owner = str(mine())
-    lease = LEASE_SECONDS + seconds(context.config.verify.timeout)
     found: list[Opened | Blocked | Waiting] = []
     busy = []
     for row in await context.database.read(waiting_merges.of_repository, repository):
-        now = time.time()
-        session = await context.database.write(sessions.claim_one, row.key, owner, now, now + lease)
-        if session is None:
+        try:
+            async with lease.held(context, row.key) as session:
+                verdict = await _retry(context, row, session)
+        except Busy:
             busy.append(row.key)
             continue
-        try:
-            verdict = await _retry(context, row, session)
-        finally:
-            await context.database.write(sessions.release, row.key, owner)
         if verdict:
             found.append(verdict)
     if busy:
