@@ -303,3 +303,30 @@ def test_two_changes_of_one_file_go_one_after_the_other(serve: Serve) -> None:
     served.bob.do("PATCH", f"/repos/{REPOSITORY}/pulls/{pull['number']}", {"state": "closed"})
     served.until_state(f"issues/{second}", "completed")
     assert [one["head"]["ref"] for one in served.bob.pulls(REPOSITORY)] == [f"fordjent/issue-{second}"]
+
+
+AGENT = """\
+#!/bin/sh
+cat > "$TMPDIR/prompt"
+grep -q 'hello() should say the name' "$TMPDIR/prompt" || { echo 'I was told nothing'; exit 1; }
+printf 'def hello(name: str) -> str:\\n    return f"hello, {name}"\\n' > hello.py
+git commit --quiet -am 'Greet by name' || exit 1
+echo '{"title": "Greet by name", "body": "Closes #1"}' | forgejo_create_pr
+env > "$TMPDIR/env"; cp "$TMPDIR/env" "$HOME/env-of-agent"
+echo 'I am done.'
+"""
+
+
+def test_an_agent_cli_works_the_session_with_the_tools_on_its_path(serve: Serve, place: Path) -> None:
+    (place / "cli.toml").write_text('command = ["./cli"]\nprompt = "stdin"\n', encoding="utf-8")
+    (place / "cli").write_text(AGENT, encoding="utf-8")
+    (place / "cli").chmod(0o755)
+    served = serve([], sessions={"agent_type": "cli.toml"}, more='[sandbox]\nbackend = "none"\n')
+    served.start()
+    number = opened(served)
+    served.until_state(f"issues/{number}", "completed")
+    assert served.bob.file(REPOSITORY, "hello.py", BRANCH) == GREETING
+    (pull,) = served.bob.pulls(REPOSITORY)
+    assert commits(served, pull["number"]) == ["[agent-automation] Greet by name"]
+    seen = (Path.home() / "env-of-agent").read_text("utf-8")
+    assert "FORDJENT_SOCKET=" in seen and served.forge.token(BOT) not in seen and SECRET not in seen

@@ -84,6 +84,11 @@ def meanwhile(config: Config, inputs: Sequence[Input]) -> str:
     return templates.render(config, "fordjent/meanwhile.md.j2", inputs=[_told(one) for one in inputs])
 
 
+def programs(config: Config, found: Sequence[tuple[str, str]]) -> str:
+    """What an agent CLI is told of its tools: name and purpose of each program."""
+    return templates.render(config, "fordjent/programs.md.j2", programs=found)
+
+
 def unfinished(config: Config, lacking: str, way_out: str) -> str:
     """That it has not done what its role is for."""
     return templates.render(config, "fordjent/unfinished.md.j2", lacking=lacking, way_out=way_out)

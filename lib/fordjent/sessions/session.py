@@ -37,12 +37,13 @@ from fordjent.sessions.surroundings import Surroundings
 from fordjent.store import inputs, notes, runs, sessions, tool_calls, transitions
 from fordjent.store.runs import Run
 from fordjent.store.sessions import Session
-from fordjent.tools.scope import Scope
+from fordjent.tools.scope import NotHere, Scope
 from fordjent.tools.toolbox import Toolbox
 from fordjent.workspaces.place import Place
 from fordjent.workspaces.workspaces import EmptyRepository, Workspaces
 from harness.config import seconds
 from harness.effects import reached
+from harness.errors import BadConfig, Missing
 
 if TYPE_CHECKING:
     from fordjent.sessions.worker import Control
@@ -191,11 +192,9 @@ class _OneRun:
         await showing.react(self.context, self.session.key, told or sources, on=SEEN)
         await showing.react(self.context, self.session.key, told or sources, on=WORKING)
         reached("run-briefed")
-        if self.config.sessions.agent_type != BUILTIN:
-            from fordjent.sessions import cli_agents
-
-            return await self._judged(await cli_agents.run(self._agent_run(conversation, toolbox)))
         ended = await self._finish_interrupted(conversation, toolbox)
+        if self.config.sessions.agent_type != BUILTIN:
+            return await self._judged(ended or await self._by_cli(conversation, toolbox))
         for reminder in range(REMINDERS + 1):
             outcome = await self._judged(ended or await self._turns(conversation, toolbox))
             ended = None
@@ -255,6 +254,27 @@ class _OneRun:
             compaction=self.config.agent.compaction,
         )
         return await turns.run(conversation, model, toolbox, limits, self._watch)
+
+    async def _by_cli(self, conversation: SessionConversation, toolbox: Toolbox) -> Ended:
+        from fordjent.sessions import cli_agents
+
+        left = seconds(self.config.sessions.run_timeout) - self.progress.seconds
+        given = cli_agents.AgentRun(
+            context=self.context,
+            key=self.key,
+            run=self.run.id,
+            toolbox=toolbox,
+            conversation=conversation,
+            watch=self._watch,
+            seconds_left=left,
+            max_turns=self._turns_left,
+        )
+        try:
+            return await cli_agents.run(given)
+        except (BadConfig, Missing, NotHere) as failure:
+            return Ended(
+                "error", f"{failure.message} ({failure.hint})" if failure.hint else failure.message, 0
+            )
 
     async def _judged(self, ended: Ended) -> Outcome:
         seen = await evidence.gather(self.context, self.session, self.run, self.role, self.place)
