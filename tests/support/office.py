@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,7 +54,7 @@ class Office:
     @asynccontextmanager
     async def open(self, **tables: Any) -> AsyncIterator[Context]:
         config = self.config(**tables)
-        forge = Forge(self.forge.url, self.forge.token(BOT), requests_per_minute=100_000, retry_seconds=0.0)
+        forge = Forge(self.forge.url, self.forge.token(BOT), requests_per_minute=100_000, retry_seconds=0.01)
         database = await asyncio.to_thread(Database.open, config.database_url)
         async with forge, database:
             yield Context(config, database, forge, redactor_of(config), structlog.get_logger())
@@ -64,10 +64,7 @@ class Office:
         sent = await asyncio.to_thread(self.forge.delivered)
         fresh, self._stored = sent[self._stored :], len(sent)
         for one in fresh:
-            headers = {name.lower(): value for name, value in one.headers.items()}
-            arrived = delivery.trusted(headers, one.body)
-            await context.database.write(deliveries.accept, arrived, time.time())
-        context.bus.woke("events")
+            await store(context, one.headers, one.body)
         return len(fresh)
 
     async def decide(self, context: Context, handlers: dict[str, Handler] | None = None) -> None:
@@ -75,6 +72,13 @@ class Office:
         await self.arrive(context)
         async with dispatching(context, {} if handlers is None else handlers):
             await until(lambda: _none_waits(context))
+
+
+async def store(context: Context, headers: Mapping[str, str], body: bytes) -> None:
+    """One delivery, as the receiver would."""
+    arrived = delivery.trusted({name.lower(): value for name, value in headers.items()}, body)
+    await context.database.write(deliveries.accept, arrived, time.time())
+    context.bus.woke("events")
 
 
 @asynccontextmanager

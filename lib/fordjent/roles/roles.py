@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -155,11 +155,6 @@ def configured(config: Config, name: str) -> Role:
         tools=tuple(wanted.tools) or role.tools,
         prompt=wanted.prompt or role.prompt,
     )
-
-
-def all_labels() -> Sequence[str]:
-    """Of every role the label that is to be set."""
-    return [role.label for role in _ALL]
 
 
 def _first(suits: Callable[[Role], bool]) -> Role | None:

@@ -15,17 +15,19 @@ import msgspec
 import pytest
 from sqlalchemy import Connection, select, update
 
+from fordjent import marker
 from fordjent.config import Forgejo, Role, Sessions
 from fordjent.context import Context
 from fordjent.deciding import decide as deciding
 from fordjent.deciding import dispatcher
 from fordjent.forge.errors import Unreachable
+from fordjent.forge.types import Comment
 from fordjent.intake import delivery as intake
-from fordjent.store import counters, deliveries, events, inputs, issues, runs, sessions
+from fordjent.store import counters, deliveries, effects, events, inputs, issues, runs, sessions
 from fordjent.store.schema import events as events_table
 from fordjent.store.schema import inputs as inputs_table
 from fordjent.store.schema import sessions as sessions_table
-from tests.support.office import BOT, REPOSITORY, Office, dispatching, in_state, session, told, until
+from tests.support.office import BOT, REPOSITORY, Office, dispatching, in_state, session, store, told, until
 
 ISSUE = f"{REPOSITORY}/issues/1"
 PERMISSION = "/collaborators/"
@@ -267,7 +269,121 @@ def test_a_secret_in_a_comment_does_not_reach_the_session_or_the_record(office: 
     asyncio.run(work())
 
 
+def test_a_comment_that_we_wrote_is_known_by_its_id_though_another_login_sends_it(office: Office) -> None:
+    """An account that nobody named as the bot's: of a role's token that was changed, say."""
+
+    async def work() -> None:
+        bob, other = office.forge.api_as("bob"), office.forge.api_as("ford-review")
+        bob.open_issue(REPOSITORY, "Add a greeting")
+        async with office.open() as context:
+            text = marker.mark("On it.", f"{ISSUE}:run-1:said")
+            ours = other.comment(REPOSITORY, 1, text)
+            await note_written(context, f"{ISSUE}:run-1:said", ours)
+            interrupted = marker.mark("Then.", f"{ISSUE}:run-1:begun")
+            await context.database.write(effects.begin, f"{ISSUE}:run-1:begun", ISSUE, "comment", time.time())
+            other.comment(REPOSITORY, 1, interrupted)
+            quoted = bob.comment(REPOSITORY, 1, text)
+            await office.decide(context)
+            sources = [one.source for one in await told(context, ISSUE)]
+            assert sources == ["opened", f"comment:{quoted}"]
+
+    asyncio.run(work())
+
+
+def test_a_new_head_is_the_bots_where_the_push_before_it_says_so(office: Office) -> None:
+    async def work() -> None:
+        bob = office.forge.api_as("bob")
+        bob.push(REPOSITORY, "topic", {"a.txt": "a\n"})
+        number = bob.open_pull(REPOSITORY, "topic", "Mine")
+        bob.push(REPOSITORY, "topic", {"a.txt": "b\n"}, "[agent-automation] Mend it")
+        bob.push(REPOSITORY, "topic", {"a.txt": "c\n"}, "Mend it by hand")
+        async with office.open() as context:
+            await office.decide(context)
+            assert len(await told(context, f"{REPOSITORY}/pulls/{number}")) == 2
+
+    asyncio.run(work())
+
+
+def test_what_a_comment_is_on_is_asked_once_where_the_event_does_not_say(office: Office) -> None:
+    async def work() -> None:
+        bob = office.forge.api_as("bob")
+        bob.push(REPOSITORY, "topic", {"a.txt": "a\n"})
+        number = bob.open_pull(REPOSITORY, "topic", "Mine")
+        for text in ("one", "two"):
+            bob.comment(REPOSITORY, number, text)
+        sent = [one for one in await asyncio.to_thread(office.forge.delivered) if b'"comment"' in one.body]
+        before = len(office.forge.log)
+        async with office.open() as context:
+            for one in sent:
+                document = {
+                    name: value
+                    for name, value in one.payload.items()
+                    if name not in ("is_pull", "pull_request")
+                }
+                document["issue"] = {**document["issue"], "pull_request": None}
+                headers = {**one.headers, "X-Forgejo-Event-Type": "issue_comment"}
+                await store(context, headers, msgspec.json.encode(document))
+            async with dispatching(context, {}):
+                await until(lambda: none_new(context))
+            assert [one.text for one in await told(context, f"{REPOSITORY}/pulls/{number}")] == ["one", "two"]
+            paths = [request.path for request in office.forge.log[before:]]
+            assert sum(path.endswith(f"/issues/{number}") for path in paths) == 1
+
+    asyncio.run(work())
+
+
 # ---- what cannot be decided
+
+
+def test_what_was_postponed_before_a_restart_holds_back_what_comes_after_it(office: Office) -> None:
+    async def work() -> None:
+        bob = office.forge.api_as("bob")
+        bob.open_issue(REPOSITORY, "Held")
+        bob.open_issue(REPOSITORY, "Free")
+        async with office.open() as context:
+            await office.arrive(context)
+            await context.database.write(events.postpone, 1, time.time() + 60)
+            bob.comment(REPOSITORY, 1, "later")
+            await office.arrive(context)
+            async with dispatching(context, {}):
+                await until(lambda: all_held(context, 2))
+                await until(lambda: has(context, f"{REPOSITORY}/issues/2", "Free"))
+            assert await session(context, f"{REPOSITORY}/issues/1") is None
+
+    asyncio.run(work())
+
+
+def test_a_delivery_that_cannot_be_read_is_parked_at_once(office: Office) -> None:
+    async def work() -> None:
+        async with office.open() as context:
+            headers = {
+                "X-Forgejo-Event-Type": "issues",
+                "X-Forgejo-Delivery": "1",
+                "Content-Type": "application/json",
+            }
+            await store(context, headers, b'{"action": "opened", "repository": {"full_name": "acme/widget"}}')
+            async with dispatching(context, {}):
+                await until(lambda: none_new(context))
+            assert await in_state(context, "parked") == 1
+
+    asyncio.run(work())
+
+
+def test_an_event_that_nobody_can_answer_for_a_week_is_given_up(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        office.forge.api_as("bob").open_issue(REPOSITORY, "Old")
+        async with office.open() as context:
+            await office.arrive(context)
+            office.forge.down()
+            async with dispatching(context, {}):
+                await until(lambda: none_new(context))
+            assert "does not answer" in await context.database.read(error_of, 1)
+
+    monkeypatch.setattr(dispatcher, "FIRST_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr(dispatcher, "GIVEN_UP_SECONDS", 0.0)
+    asyncio.run(work())
 
 
 def test_while_the_forge_is_away_its_events_wait_in_order_and_the_others_go_on(
@@ -490,6 +606,12 @@ async def has(context: Context, key: str, text: str) -> bool:
 
 async def none_new(context: Context) -> bool:
     return await in_state(context, "new") == 0
+
+
+async def note_written(context: Context, effect_id: str, comment: int) -> None:
+    await context.database.write(effects.begin, effect_id, ISSUE, "comment", time.time())
+    result = msgspec.json.encode(Comment(id=comment)).decode()
+    await context.database.write(effects.finish, effect_id, result)
 
 
 async def all_held(context: Context, count: int) -> bool:
