@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from fordjent.agent import turns
-from fordjent.agent.conversations import HeldConversation
+from fordjent.agent.held import HeldConversation
 from fordjent.agent.protocols import Ended, Limits, ToolResult
 from fordjent.agent.settings import Settings
 from fordjent.models.messages import Answer, Message, ToolCall, Usage, system, user

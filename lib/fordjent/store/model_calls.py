@@ -33,17 +33,6 @@ class Call(msgspec.Struct, frozen=True):
     cost_microdollars: int
 
 
-class Spent(msgspec.Struct, frozen=True):
-    """What calls took, of one session, model or month."""
-
-    name: str
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    tokens_cached: int
-    cost_microdollars: int
-
-
 def reserve(connection: Connection, call: Call, budget: Budget, now: float) -> int:
     """Note that the call is being made; its id.
 
@@ -120,22 +109,6 @@ def settle_left_over(connection: Connection, now: float) -> int:
     return done.rowcount
 
 
-def spent_on(connection: Connection, key: str) -> Spent:
-    """What a session has taken so far."""
-    found = _spent(connection, model_calls.c.key, model_calls.c.key == key, 1)
-    return found[0] if found else Spent(key, 0, 0, 0, 0, 0)
-
-
-def spent_by_model(connection: Connection, since: float) -> list[Spent]:
-    """What each model has taken, the dearest first."""
-    return _spent(connection, model_calls.c.model, model_calls.c.at >= since, 1000)
-
-
-def spent_by_session(connection: Connection, since: float, limit: int = 100) -> list[Spent]:
-    """What each session has taken, the dearest first."""
-    return _spent(connection, model_calls.c.key, model_calls.c.at >= since, limit)
-
-
 def month_start(now: float) -> float:
     """The first moment of the month of `now`, in UTC."""
     at = datetime.fromtimestamp(now, UTC)
@@ -149,28 +122,6 @@ def _this_month(now: float) -> ColumnElement[bool]:
 def _sum(connection: Connection, of: ColumnElement[bool]) -> int:
     total = select(func.coalesce(func.sum(model_calls.c.cost_microdollars), 0)).where(of)
     return int(connection.execute(total).scalar_one())
-
-
-def _spent(
-    connection: Connection, name: ColumnElement[str], of: ColumnElement[bool], limit: int
-) -> list[Spent]:
-    sums = [
-        func.coalesce(func.sum(column), 0)
-        for column in (
-            model_calls.c.tokens_in,
-            model_calls.c.tokens_out,
-            model_calls.c.tokens_cached,
-            model_calls.c.cost_microdollars,
-        )
-    ]
-    rows = connection.execute(
-        select(name, func.count(), *sums)
-        .where(of)
-        .group_by(name)
-        .order_by(sums[-1].desc(), name)
-        .limit(limit)
-    )
-    return [Spent(str(row[0]), *(int(value) for value in row[1:])) for row in rows]
 
 
 def _end(connection: Connection, call_id: int, **values: object) -> None:
