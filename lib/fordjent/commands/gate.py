@@ -68,12 +68,16 @@ async def _ask(config: Config, key: SessionKey, names: tuple[str, ...], title: s
 async def _pass(proposal: Proposal, names: tuple[str, ...]) -> int:
     from fordjent.gates.gate import Opened, Passed
     from fordjent.gates.pull_requests import pass_gate
+    from fordjent.tools.ground import RunFolder
 
-    for name in names:
-        verdict = await pass_gate(proposal, name)
-        _print(proposal, verdict)
-        if not isinstance(verdict, (Passed, Opened)):
-            return EX_DATAERR
+    try:
+        for name in names:
+            verdict = await pass_gate(proposal, name)
+            _print(proposal, verdict)
+            if not isinstance(verdict, (Passed, Opened)):
+                return EX_DATAERR
+    finally:
+        RunFolder.of(proposal.context.config, proposal.run).remove()
     return EX_OK
 
 

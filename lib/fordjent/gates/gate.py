@@ -24,7 +24,8 @@ class Proposal:
 
     `forge` acts as the role. `effect` names the attempt once and for all: a restart that makes it
     again opens nothing twice. `run`: of it is the folder for what the gates run. `head` and `base`
-    as the agent named them; "": the session's.
+    as the agent named them; "": the session's. `waited`: it is tried again, and who tries it sees to
+    the row that says so.
     """
 
     context: Context
@@ -39,6 +40,7 @@ class Proposal:
     labels: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
     person: Person | None = None
+    waited: bool = False
 
     @property
     def key(self) -> SessionKey:

@@ -41,7 +41,7 @@ async def propose(proposal: Proposal) -> Opened | Blocked | Waiting:
     for name, _ in GATES[: -len(ALONE)]:
         verdict = await pass_gate(proposal, name)
         if isinstance(verdict, Blocked):
-            await proposal.context.database.write(waiting_merges.drop, str(proposal.key))
+            await _waits_no_more(proposal)
             return verdict
     repository = proposal.key.repository.lower()
     lock = _locks.setdefault((id(proposal.context.database), repository), asyncio.Lock())
@@ -72,16 +72,20 @@ async def pass_gate(proposal: Proposal, name: str) -> Verdict:
 
 
 async def _opened(proposal: Proposal) -> Opened | Blocked | Waiting:
-    database, key = proposal.context.database, str(proposal.key)
     for name in ALONE:
         verdict = await pass_gate(proposal, name)
         if isinstance(verdict, Waiting):
-            await database.write(_wait, proposal, verdict, time.time())
+            await proposal.context.database.write(_wait, proposal, verdict, time.time())
             return verdict
         if isinstance(verdict, (Opened, Blocked)):
-            await database.write(waiting_merges.drop, key)
+            await _waits_no_more(proposal)
             return verdict
     raise AssertionError("the last gate opens or blocks")
+
+
+async def _waits_no_more(proposal: Proposal) -> None:
+    if not proposal.waited:
+        await proposal.context.database.write(waiting_merges.drop, str(proposal.key))
 
 
 def _wait(connection: Connection, proposal: Proposal, verdict: Waiting, now: float) -> None:

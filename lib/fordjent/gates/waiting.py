@@ -6,6 +6,7 @@ under its lease. What then needs the agent goes to its session as an input.
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from fordjent.session_key import SessionKey
 from fordjent.store import inputs, sessions, transitions, waiting_merges
 from fordjent.store.sessions import Session
 from fordjent.store.waiting_merges import WaitingMerge
-from harness.errors import Busy, TryLater
+from harness.errors import Failure, TryLater
 
 if TYPE_CHECKING:
     from fordjent.context import Context
@@ -32,55 +33,61 @@ async def retry_waiting(context: Context, repository: str) -> list[Opened | Bloc
         TryLater: a session is at work just now, or the forge does not answer.
     """
     found: list[Opened | Blocked | Waiting] = []
-    busy = []
+    failed: list[str] = []
     for row in await context.database.read(waiting_merges.of_repository, repository):
         try:
             async with lease.held(context, row.key) as session:
                 verdict = await _retry(context, row, session)
-        except Busy:
-            busy.append(row.key)
+        except Failure as failure:  # one that cannot be tried now keeps no other from it
+            failed.append(f"{row.key}: {failure.message}")
             continue
         if verdict:
             found.append(verdict)
-    if busy:
-        raise TryLater(f"at work: {', '.join(busy)}", code="session_busy")
+    if failed:
+        raise TryLater("; ".join(failed), code="not_retried")
     return found
 
 
 async def _retry(context: Context, row: WaitingMerge, session: Session) -> Opened | Blocked | Waiting | None:
     """None: nobody wants it any more."""
-    from fordjent.gates.pull_requests import propose
-    from fordjent.workspaces.workspaces import Workspaces
+    from fordjent.sessions import showing
 
     key = SessionKey.parse(row.key)
     about = await issues.get(context.forge, key.repository, key.number)
     if session.cancel or about.state != "open":
         await context.database.write(waiting_merges.drop, row.key)
         return None
-    workspaces = await threads.run(
-        Workspaces,
-        context.config,
-        context.forge.url,
-        context.config.forgejo.token,
-        redactor=context.redactor,
-    )
-    place = await threads.run(workspaces.prepare, key, row.head, row.base)
-    verdict = await propose(
-        Proposal(
-            context=context,
-            forge=context.forge,
-            place=place,
-            run=f"retry-{key.kind}-{key.number}",
-            title=row.title,
-            body=row.body,
-            effect=f"{row.key}:waited:{row.since}",
-        )
-    )
+    verdict = await _proposed(context, row, key)
     await context.database.write(_note, row, verdict, session, time.time())
     context.bus.woke("sessions")
-    if isinstance(verdict, Opened):
-        await _follow(context, row.key)
+    if not isinstance(verdict, Waiting):  # only now: a kill before this has it tried once more
+        await showing.show(context, row.key)
+        await context.database.write(waiting_merges.drop, row.key)
     return verdict
+
+
+async def _proposed(context: Context, row: WaitingMerge, key: SessionKey) -> Opened | Blocked | Waiting:
+    from fordjent.gates.pull_requests import propose
+    from fordjent.tools.ground import RunFolder
+    from fordjent.workspaces.workspaces import Workspaces
+
+    forge, token = context.forge, context.config.forgejo.token
+    workspaces = await threads.run(Workspaces, context.config, forge.url, token, redactor=context.redactor)
+    place = await threads.run(workspaces.prepare, key, row.head, row.base)
+    proposal = Proposal(
+        context=context,
+        forge=forge,
+        place=place,
+        run=f"retry-{os.urandom(8).hex()}",
+        title=row.title,
+        body=row.body,
+        effect=f"{row.key}:waited:{row.since}",
+        waited=True,
+    )
+    try:
+        return await propose(proposal)
+    finally:
+        await threads.run(RunFolder.of(context.config, proposal.run).remove)
 
 
 def _note(
@@ -106,11 +113,3 @@ def _note(
         text = f"The pull request that waited for others was tried again, and stopped at {verdict.gate}: {verdict}"
         told = Input(kind="retry", source=f"retry:{row.since}:{verdict.commit}", text=text, at=now)
         inputs.feed(connection, row.key, session.role, told, None, now, 0.0, by_person=False)
-
-
-async def _follow(context: Context, key: str) -> None:
-    from fordjent.sessions import labels_of_state
-
-    session = await context.database.read(sessions.get, key)
-    if session:
-        await labels_of_state.follow(context, session)

@@ -15,6 +15,7 @@ from fordjent.gates import merge_queue
 from fordjent.gates.gate import Blocked, Opened, Waiting
 from fordjent.gates.merging import retry_waiting
 from fordjent.gates.pull_requests import propose
+from fordjent.sessions import showing
 from fordjent.store import gate_results, inputs, sessions, waiting_merges
 from fordjent.workspaces.place import Place
 from harness.errors import TryLater
@@ -184,3 +185,25 @@ def test_who_overlaps(ours: set[str], theirs: dict[int, set[str]]) -> None:
     for number, files in theirs.items():
         assert set(found.get(number, [])) == ours & files
     assert all(found.values())
+
+
+def test_a_retry_that_ended_before_it_was_shown_is_made_good(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at.alice.push(REPOSITORY, "theirs", {"a.txt": "theirs\n"})
+    other = at.alice.open_pull(REPOSITORY, "theirs", "Theirs")
+    place = at.session(at.alice.open_issue(REPOSITORY, "x"), state="waiting")
+    commit(place, {"a.txt": "ours\n"})
+    assert isinstance(proposed(at, place), Waiting)
+    at.alice.close(REPOSITORY, other)
+
+    async def ended(*_: object) -> None:
+        raise TryLater("ended here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(showing, "show", ended)
+        with pytest.raises(TryLater):
+            at.run(retry_waiting(at.context, REPOSITORY))
+    [after] = at.run(retry_waiting(at.context, REPOSITORY))
+    assert isinstance(after, Opened) and len(at.alice.pulls(REPOSITORY)) == 1
+    assert at.alice.labels(REPOSITORY, place.key.number) == ["review"]
