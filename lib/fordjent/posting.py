@@ -27,8 +27,8 @@ CUT = "\n\n… (cut: too long for one comment)"
 
 
 def readable(context: Context, text: str) -> str:
-    """`text` without secrets, and not too long."""
-    redacted = context.redactor.redact(text)
+    """`text` without secrets and what no forge stores, and not too long."""
+    redacted = context.redactor.redact(_storable(text))
     return redacted if len(redacted) <= LONGEST else redacted[: LONGEST - len(CUT)] + CUT
 
 
@@ -82,7 +82,7 @@ async def issue(
         return None
 
     async def write() -> Issue:
-        name = context.redactor.redact(title)
+        name = context.redactor.redact(_storable(title))
         return await issues.create(forge, key.repository, title=name, body=text, labels=labels)
 
     return await once(context, effect_id, "issue", str(key), find=find, do=write, result=Issue)
@@ -120,6 +120,11 @@ async def review(
         )
 
     return await once(context, effect_id, "review", str(key), find=find, do=write, result=Review)
+
+
+def _storable(text: str) -> str:
+    """Without NUL and without halves of characters, as cut or misread output has them."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
 def _found(written: Iterable[Written], effect_id: str) -> Written | None:

@@ -172,6 +172,12 @@ def test_what_is_written_is_redacted_capped_and_marked(forge: StandIn, database_
     assert len(long) < posting.LONGEST + 500 and is_marked(long)
 
 
+def test_what_no_forge_stores_is_written_all_the_same(forge: StandIn, database_url: str) -> None:
+    odd = "a\0b " + b"caf\xe9".decode("utf-8", "surrogateescape") + " \ud83d"
+    with_parts(forge, database_url, lambda parts, client: posting.comment(parts, client, KEY, EFFECT, odd))
+    assert unmarked(bodies(forge)[0]).startswith("a\ufffdb caf")
+
+
 def test_a_comment_that_somebody_deleted_is_not_edited(forge: StandIn, database_url: str) -> None:
     async def write(context: Context, client: Forge) -> None:
         comment = await posting.comment(context, client, KEY, EFFECT, "Done.")

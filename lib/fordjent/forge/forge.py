@@ -22,7 +22,7 @@ from fordjent.forge import answers, wire
 from fordjent.forge.answers import Answer
 from fordjent.forge.errors import Refused, Unreachable
 from fordjent.forge.wire import Pool, Request
-from harness.errors import BadConfig
+from harness.errors import BadConfig, BadData
 from harness.redaction import Redactor
 
 T = TypeVar("T")
@@ -161,7 +161,7 @@ class Forge:
             path,
             f"{self.url}/api/v1{path}{wire.query(params or {})}",
             {**self._headers(body), **(headers or {})},
-            None if body is None else msgspec.json.encode(body),
+            None if body is None else _encoded(body),
             at_most,
         )
         async for attempt in stamina.retry_context(
@@ -191,6 +191,17 @@ class Forge:
 
     def _redact(self, text: str) -> str:
         return self._own.redact(self._others(text) if self._others else text)
+
+
+def _encoded(body: object) -> bytes:
+    """
+    Raises:
+        BadData: a text in it is none: half a character.
+    """
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError as error:
+        raise BadData("a text for the forge holds what is no character") from error
 
 
 def _checked(token: str) -> str:

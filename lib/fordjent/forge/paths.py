@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from urllib.parse import quote
 
 from fordjent.session_key import is_repository
@@ -22,12 +23,13 @@ def of(repository: str, *segments: str | int) -> str:
 def segment(part: str | int) -> str:
     """
     Raises:
-        BadData: empty, `.` or `..`: the path would be another one.
+        BadData: empty, `.` or `..`: the path would be another one; or no text at all.
     """
     text = str(part)
-    if text in ("", ".", ".."):
-        raise BadData(f"{text!r} cannot stand in a path of the forge")
-    return quote(text, safe="")
+    if text not in ("", ".", ".."):
+        with suppress(UnicodeEncodeError):
+            return quote(text, safe="", errors="surrogateescape")  # git's names may be any bytes
+    raise BadData(f"{text!r} cannot stand in a path of the forge")
 
 
 def tail(path: str) -> str:

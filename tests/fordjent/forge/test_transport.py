@@ -7,9 +7,12 @@ from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from time import monotonic, time
 from typing import TypeVar
+from urllib.parse import unquote
 
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fordjent.forge import answers, branches, comments, issues, paths
 from fordjent.forge.errors import ForgeError, NotAllowed, NotFound, NotUnderstood, Refused, Unreachable
@@ -182,6 +185,25 @@ def test_a_branch_is_one_segment_of_a_path_encoded_once() -> None:
     odd = "/repos/acme/widget/branches/50%25%20%C3%BC%3F%23"
     script = ScriptedForge().on("GET", odd, Says(200, {"name": "50% ü?#"}))
     assert talk(script, lambda forge: branches.get(forge, REPOSITORY, "50% ü?#")).name
+
+
+@given(st.text(min_size=1).filter(lambda name: name not in (".", "..")))
+def test_whatever_a_branch_is_called_it_stays_one_segment(name: str) -> None:
+    path = f"{paths.of(REPOSITORY)}/branches/{paths.segment(name)}"
+    raw = httpx2.URL(f"https://forge.test/api/v1{path}").raw_path.decode("ascii")
+    assert raw.count("/") == 7
+    assert unquote(raw.rpartition("/")[2]) == name
+
+
+def test_a_branch_of_bytes_that_are_no_text_has_a_path() -> None:
+    assert paths.segment(b"caf\xe9".decode("utf-8", "surrogateescape")) == "caf%E9"
+    with pytest.raises(BadData):
+        paths.segment("\ud800")
+
+
+def test_half_a_character_is_not_sent() -> None:
+    with pytest.raises(BadData):
+        talk(ScriptedForge(), lambda forge: comments.create(forge, REPOSITORY, 1, "\ud800"))
 
 
 @pytest.mark.parametrize("repository", ["acme", "acme/../admin", "acme/widget/x", "../..", "a b/c", "acme/"])
