@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,27 @@ dir = "{state}"
 [sandbox]
 backend = "none"
 """
+
+KILLER = f"""
+import os, sys; sys.path.insert(0, {str(ROOT / "lib")!r})
+from fordjent import context, once
+from fordjent.commands import gate
+from fordjent.forge import forge
+from fordjent.gates import lease, pull_requests
+from fordjent.store import database, migrating
+
+for line in sys.stdin:
+    key, effect = line.split()
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        os.dup2(2, 1)
+        os.environ["{effects.STOP_AT}"] = effect
+        sys.argv[1:] = [*sys.argv[1:3], key]
+        gate.main()
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+"""Starts `fordjent-gate` again and again without loading it anew."""
 
 
 @dataclass
@@ -109,14 +130,29 @@ class Desk:
 
         return self.runner.run(wait())
 
-    def command(self, *words: str, stop_at: str = "") -> Finished:
-        """`fordjent-gate` with these words; `stop_at`: the effect after which it is killed."""
-        self.config.path.write_text(
-            CONFIG.format(url=self.forge.url, token=self.config.forgejo.token, state=self.config.state.dir)
-        )
-        environment = dict(os.environ) | ({effects.STOP_AT: stop_at} if stop_at else {})
-        program = [sys.executable, str(ROOT / "bin/fordjent-gate"), "--config", str(self.config.path)]
-        return process.run([*program, *words], env=environment)
+    def command(self, *words: str) -> Finished:
+        """`fordjent-gate` with these words."""
+        return process.run([sys.executable, str(ROOT / "bin/fordjent-gate"), *self._config(), *words])
+
+    @contextmanager
+    def killer(self) -> Iterator[Callable[[str, str], int]]:
+        """A function of a session's key and an effect: `fordjent-gate` is killed after that; its exit code."""
+        program = [sys.executable, "-c", KILLER, *self._config()]
+        with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as killer:
+            assert killer.stdin and killer.stdout
+
+            def kill(key: str, effect: str) -> int:
+                assert killer.stdin and killer.stdout
+                print(key, effect, file=killer.stdin, flush=True)
+                return int(killer.stdout.readline())
+
+            yield kill
+            killer.stdin.close()
+
+    def _config(self) -> list[str]:
+        text = CONFIG.format(url=self.forge.url, token=self.config.forgejo.token, state=self.config.state.dir)
+        self.config.path.write_text(text)
+        return ["--config", str(self.config.path)]
 
     def on_forge(self, branch: str) -> str:
         """The commit of a branch on the forge; "": there is none."""

@@ -26,12 +26,11 @@ EFFECTS = (
 def test_killed_after_each_effect_it_ends_the_same(at: Desk) -> None:
     place = at.issue()
     commit(place, {"c.txt": "c\n", ".gitignore": "ignored\n"})
-    for number, effect in enumerate(EFFECTS):
-        at.alice.push(
-            REPOSITORY, "main", {f"theirs-{number}.txt": "x\n"}
-        )  # so that each time there is a rebase
-        killed = at.command(str(place.key), stop_at=effect)
-        assert killed.exit_code == -9, f"{effect}: {killed.error_text}{killed.text}"
+    with at.killer() as kill:
+        for number, effect in enumerate(EFFECTS):
+            # so that there is a rebase each time
+            at.alice.push(REPOSITORY, "main", {f"theirs-{number}.txt": "x\n"})
+            assert kill(str(place.key), effect) == -9, effect
     again = at.command(str(place.key))
     assert again.exit_code == 0, again.error_text + again.text
     last = json.loads(again.text.splitlines()[-1])
