@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from fordjent.intake.delivery import Delivery
+from fordjent.store import bulk
 from fordjent.store.schema import deliveries, events
 from harness.errors import BadData
 
@@ -45,8 +46,7 @@ def accept(connection: Connection, delivery: Delivery, now: float) -> Accepted:
 def accept_all(connection: Connection, arrived: Sequence[Delivery], now: float) -> list[Accepted]:
     """`accept` of several, in order: no more statements than for one."""
     ids = [delivery.id for delivery in arrived]
-    stored = select(deliveries.c.id, deliveries.c.event_id).where(deliveries.c.id.in_(ids))
-    known: dict[str, str] = {id: event_id for id, event_id in connection.execute(stored)}
+    known: dict[str, str] = {id: event_id for id, event_id in connection.execute(_KNOWN, {"ids": ids})}
     accepted: list[Accepted] = []
     fresh: list[Delivery] = []
     again: list[dict[str, str]] = []
@@ -120,6 +120,9 @@ def counts(connection: Connection) -> Counts:
 
 
 _SHOWN = [deliveries.c[name] for name in StoredDelivery.__struct_fields__]
+_KNOWN = select(deliveries.c.id, deliveries.c.event_id).where(
+    deliveries.c.id.in_(bindparam("ids", expanding=True))
+)
 _COUNT = (
     update(deliveries)
     .where(deliveries.c.id == bindparam("wanted"))
@@ -127,38 +130,34 @@ _COUNT = (
 )
 
 
+_DELIVERY = (
+    *("id", "event_id", "event_type", "action", "repository", "number", "sender"),
+    *("status", "reason", "body", "body_hash", "received_at"),
+)
+_EVENT = ("delivery", "repository", "number", "kind", "created_at")
+
+
 def _store(connection: Connection, fresh: Sequence[Delivery], now: float) -> None:
-    rows = [
-        {
-            "id": delivery.id,
-            "event_id": delivery.event_id,
-            "event_type": delivery.event_type,
-            "action": delivery.action,
-            "repository": delivery.repository,
-            "number": delivery.number,
-            "sender": delivery.sender,
-            "status": "ignored" if delivery.ignored else "accepted",
-            "reason": delivery.ignored,
-            "body": delivery.body,
-            "body_hash": delivery.body_hash,
-            "received_at": now,
-        }
-        for delivery in fresh
-    ]
-    begun = [
-        {
-            "delivery": delivery.id,
-            "repository": delivery.repository,
-            "number": delivery.number,
-            "kind": delivery.event_type,
-            "created_at": now,
-        }
-        for delivery in fresh
-        if not delivery.ignored
-    ]
-    for table, values in ((deliveries, rows), (events, begun)):
-        if values:
-            connection.execute(insert(table), values)
+    rows = (
+        (
+            one.id,
+            one.event_id,
+            one.event_type,
+            one.action,
+            one.repository,
+            one.number,
+            one.sender,
+            "ignored" if one.ignored else "accepted",
+            one.ignored,
+            one.body,
+            one.body_hash,
+            now,
+        )
+        for one in fresh
+    )
+    begun = ((one.id, one.repository, one.number, one.event_type, now) for one in fresh if not one.ignored)
+    bulk.insert(connection, deliveries, _DELIVERY, rows)
+    bulk.insert(connection, events, _EVENT, begun)
 
 
 def _read(rows: Iterable[Any]) -> list[StoredDelivery]:

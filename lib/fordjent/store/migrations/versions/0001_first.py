@@ -34,11 +34,9 @@ def upgrade() -> None:
         sa.Column("received_at", sa.Float(), nullable=False),
         sa.Column("duplicates", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("seq"),
-        sa.UniqueConstraint("event_id"),
         sa.UniqueConstraint("id"),
     )
     op.create_index("deliveries_by_status", "deliveries", ["status", "duplicates"], unique=False)
-    op.create_index(op.f("ix_deliveries_body_hash"), "deliveries", ["body_hash"], unique=False)
     op.create_index(op.f("ix_deliveries_received_at"), "deliveries", ["received_at"], unique=False)
     op.create_table(
         "effects",
