@@ -41,4 +41,8 @@ def settings(forge_url: str, path: Path) -> dict[str, str]:
     parts = urlsplit(forge_url)
     host = f"{parts.scheme}://{parts.netloc}"
     read = f'!f() {{ test "$1" = get && cat {shlex.quote(str(path))}; }}; f'
-    return {"credential.helper": "", f"credential.{host}.helper": read}
+    return {
+        "credential.helper": "",
+        f"credential.{host}.helper": read,
+        f"http.{host}.proactiveAuth": "basic",  # git 2.46: else ~/.netrc comes first
+    }
