@@ -29,8 +29,8 @@ def role(event: Event, facts: Facts) -> str:
     """
     if is_pull(event, facts):
         head = event.pull.head if event.pull else ""
-        own = facts.is_bot(event.author) and not facts.is_protected(head)
-        return facts.author_role if own else REVIEWER
+        is_protected = facts.is_protected(head) or head == event.default_branch
+        return facts.author_role if facts.is_bot(event.author) and not is_protected else REVIEWER
     named = detect(event.title, event.labels)
     if named:
         return named.name

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from fordjent.context import Context
 from fordjent.deciding.event import Event, Verdict
-from fordjent.deciding.facts import Identity, Inline, KnownReview
+from fordjent.deciding.facts import WRITERS, Identity, Inline, KnownReview
 from fordjent.forge import issues, repositories, reviews, users
 from fordjent.forge.errors import NotAllowed, NotFound
 from fordjent.forge.forge import Forge
@@ -22,6 +22,9 @@ from fordjent.store import permissions
 
 PERMISSION_SECONDS = 300.0
 """How long an answer is good for: so long may somebody go on who was just put out."""
+
+REFUSAL_SECONDS = 30.0
+"""The same for somebody who may not write: they may have been let in since, and wait."""
 
 MOST_KNOWN = 4096
 
@@ -50,7 +53,7 @@ class Questions:
         who = repository, login.casefold()
         async with self._one("permission", *who):
             known, asked_at = self._permissions.get(who, ("", 0.0))
-            if time.time() - asked_at > PERMISSION_SECONDS:
+            if not _is_fresh(known, asked_at):
                 known = await self._stored_or_asked(repository, login)
             return known
 
@@ -59,7 +62,7 @@ class Questions:
         database, now = self._context.database, time.time()
         stored = await database.read(permissions.get, repository, login, now - PERMISSION_SECONDS)
         found, asked_at = stored or ("", 0.0)
-        if stored is None:
+        if not _is_fresh(found, asked_at):
             found, asked_at = await repositories.permission(self._context.forge, repository, login), now
             await database.write(permissions.put, repository, login, found, now)
         self._permissions[repository, login.casefold()] = found, asked_at
@@ -131,6 +134,11 @@ class Questions:
 
     def _one(self, *what: str) -> asyncio.Lock:
         return self._asking.setdefault(what, asyncio.Lock())
+
+
+def _is_fresh(permission: str, asked_at: float) -> bool:
+    age = time.time() - asked_at
+    return age <= (PERMISSION_SECONDS if permission in WRITERS else REFUSAL_SECONDS)
 
 
 def _is(review: Review, event: Event) -> bool:

@@ -265,7 +265,9 @@ def test_a_reviewer_with_a_login_of_its_own_does(number: int) -> None:
 
 def test_a_branch_that_is_protected_is_never_the_authors() -> None:
     facts = replace(WRITER, author_role="implementer")
-    assert fed(PULL_COMMENT, facts, pull_request__head__ref="master").role == "reviewer"
+    for head, default in (("master", "main"), ("trunk", "trunk")):
+        values = {"pull_request__head__ref": head, "repository__default_branch": default}
+        assert fed(PULL_COMMENT, facts, **values).role == "reviewer"
 
 
 # ---- people's pull requests

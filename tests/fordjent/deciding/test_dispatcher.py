@@ -19,7 +19,7 @@ from fordjent import marker
 from fordjent.config import Forgejo, Role, Sessions
 from fordjent.context import Context
 from fordjent.deciding import decide as deciding
-from fordjent.deciding import dispatcher
+from fordjent.deciding import dispatcher, questions
 from fordjent.forge.errors import Unreachable
 from fordjent.forge.types import Comment
 from fordjent.intake import delivery as intake
@@ -120,6 +120,22 @@ def test_a_stranger_starts_nothing_and_allowed_senders_do(office: Office) -> Non
             await office.decide(context)
             assert [one.text for one in await told(context, ISSUE)] == ["please"]
 
+    asyncio.run(work())
+
+
+def test_somebody_who_was_let_in_is_soon_known_to_be(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        alice, eve = office.forge.api_as("alice"), office.forge.api_as("eve")
+        async with office.open() as context:
+            eve.open_issue(REPOSITORY, "Mine bitcoins")
+            await office.decide(context)
+            assert await session(context, ISSUE) is None
+            alice.do("PUT", f"/repos/{REPOSITORY}/collaborators/eve", {"permission": "write"})
+            eve.comment(REPOSITORY, 1, "now?")
+            await office.decide(context)
+            assert [one.text for one in await told(context, ISSUE)] == ["now?"]
+
+    monkeypatch.setattr(questions, "REFUSAL_SECONDS", 0.0)
     asyncio.run(work())
 
 
