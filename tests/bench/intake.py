@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -18,7 +19,16 @@ from tests.support import senders, server
 CONNECTIONS = 32
 
 
-def measure(folder: Path, deliveries: int, turns: int) -> Pair:
+@dataclass(frozen=True)
+class Rate:
+    """Deliveries a second."""
+
+    pair: Pair
+    ours: float
+    baseline: float
+
+
+def measure(folder: Path, deliveries: int, turns: int) -> Rate:
     """So many deliveries over 32 connections, to a server that stores them and to one that forgets them."""
     folder.mkdir(parents=True)
     numbers = itertools.count()
@@ -42,7 +52,7 @@ def measure(folder: Path, deliveries: int, turns: int) -> Pair:
             turns,
         )
     _check(folder / "state/fordjent.db")
-    return measured
+    return Rate(measured, deliveries / measured.ours.seconds, deliveries / measured.baseline.seconds)
 
 
 def _check(database: Path) -> None:

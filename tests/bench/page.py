@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harness import git
+from tests.bench.intake import Rate
 from tests.bench.looping import StepRow
 from tests.bench.measuring import Pair
 
@@ -30,6 +31,7 @@ class Results:
     idle: list[Pair] = field(default_factory=list)
     looping: list[Pair] = field(default_factory=list)
     steps: list[StepRow] = field(default_factory=list)
+    intake: list[Rate] = field(default_factory=list)
 
 
 def text(results: Results) -> str:
@@ -45,6 +47,13 @@ def text(results: Results) -> str:
         + _pairs(results.looping, cpu=False),
         '### Where it goes\n\nPer issue. "Programs" are git, ssh-keygen and bwrap, beside the step\'s own Python.\n\n'
         + _steps(results.steps),
+        "## Deliveries of a forge\n\nEach is verified, and on disk with its event before its answer, many to one commit. The baseline reads"
+        " and answers,\nand keeps nothing. Whoever sends them has a processor of his own.\n\n"
+        + _pairs([one.pair for one in results.intake], peak=True)
+        + "".join(
+            f"\n{one.pair.what}: {one.ours:,.0f} a second; the baseline {one.baseline:,.0f}.\n"
+            for one in results.intake
+        ),
     ]
     return "\n".join(parts)
 

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench import looping, page, selecting, writing
+from tests.bench import intake, looping, page, selecting, writing
 from tests.bench.page import Results
 from tests.bench.places import BigTracker, Work
 
@@ -17,15 +17,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Sizes:
-    """`trackers`: numbers of issues; `turns`: how often each pair is run; `issues`: worked in one pass of the loop."""
+    """`trackers`: numbers of issues; `turns`: how often each pair is run; `issues`: worked in one pass of the loop;
+    `deliveries`: sent in a turn."""
 
     trackers: tuple[int, ...] = (100, 1_000, 10_000)
     turns: int = 5
     issues: int = 5
+    deliveries: int = 6_000
 
 
 LARGE = Sizes(trackers=(100, 1_000, 10_000, 100_000))
-QUICK = Sizes(trackers=(20,), turns=1, issues=2)
+QUICK = Sizes(trackers=(20,), turns=1, issues=2, deliveries=100)
 """So that a test can see the whole of it run."""
 
 
@@ -48,5 +50,7 @@ def run(sizes: Sizes, target: Path) -> None:
             print(f"{issues} to work", flush=True)
             results.looping.append(looping.per_issue(folder / f"{issues} to work", issues, sizes.turns))
         results.steps = looping.steps(folder, sizes.issues)
+        print(f"{sizes.deliveries:,} deliveries", flush=True)
+        results.intake.append(intake.measure(folder / "intake", sizes.deliveries, sizes.turns))
     target.write_text(page.text(results), encoding="utf-8")
     print(f"wrote {target}")

@@ -23,6 +23,8 @@ def test_the_page_has_every_comparison_and_nothing_of_the_machines_paths(place: 
         "a look with nothing ready | ",
         "own time per issue, of 1 | ",
         "| worktree | 1.0 | ",
+        "| 100 deliveries of 5,096 bytes over 32 connections | ",
+        "connections: ",
     ):
         assert row in text
     assert str(place) not in text and str(ROOT) not in text and "/tmp" not in text
