@@ -21,6 +21,7 @@ from fordjent.context import Context
 from fordjent.intake.receiver import Receiver
 from fordjent.intake.rejections import Rejections
 from fordjent.serving import app
+from fordjent.tools import permission
 from harness import config as toml
 from harness import lock
 from harness.errors import EX_OK, EX_SOFTWARE, BadConfig, TryLater, of_disk
@@ -47,8 +48,9 @@ async def serve(config: Config, parts: Sequence[MakePart] | None = None) -> int:
 
     Raises:
         Busy: another server works in this state folder.
-        BadConfig: the address, the folder or the database cannot be used.
+        BadConfig: the address, the folder or the database cannot be used, or a role has a tool that is none.
     """
+    permission.check(config)
     config.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with lock.held(config.state_dir / "serve.lock", what=f"{config.state_dir}"):
         listener = _listen(config.server)

@@ -37,6 +37,7 @@ from fordjent.sessions.surroundings import Surroundings
 from fordjent.store import inputs, notes, runs, sessions, tool_calls, transitions
 from fordjent.store.runs import Run
 from fordjent.store.sessions import Session
+from fordjent.tools.ground import RunFolder
 from fordjent.tools.scope import NotHere, Scope
 from fordjent.tools.toolbox import Toolbox
 from fordjent.workspaces.place import Place
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
 REMINDERS = 2
 """How often an agent that ended without what its role is for is told so."""
-BUILTIN = "builtin"
 
 
 @dataclass
@@ -109,6 +109,7 @@ class _OneRun:
             title = self.subject.title if self.subject else ""
             await ending.end(self.context, self.session, self.run, self.role, self.place, title, outcome)
             log.info("session.ended", state=outcome.state, why=outcome.why, reason=outcome.reason)
+            await threads.run(RunFolder.of(self.config, self.run.id).remove)
         finally:
             await asyncio.shield(self.progress.note(self.context, self.run.id))
 
@@ -193,7 +194,7 @@ class _OneRun:
         await showing.react(self.context, self.session.key, told or sources, on=WORKING)
         reached("run-briefed")
         ended = await self._finish_interrupted(conversation, toolbox)
-        if self.config.sessions.agent_type != BUILTIN:
+        if self.config.sessions.agent_type != ending.BUILTIN:
             return await self._judged(ended or await self._by_cli(conversation, toolbox))
         for reminder in range(REMINDERS + 1):
             outcome = await self._judged(ended or await self._turns(conversation, toolbox))

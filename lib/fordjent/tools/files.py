@@ -35,7 +35,7 @@ class ReadFile(Arguments, frozen=True):
 
     path: Name
     offset: Annotated[int, Meta(description="First line to show, from 1", ge=0)] = 1
-    limit: Annotated[int, Meta(description="At most so many lines", ge=1, le=10_000)] = 2_000
+    limit: Annotated[int, Meta(description="At most so many lines", ge=1)] = 2_000
 
 
 class WriteFile(Arguments, frozen=True):

@@ -59,7 +59,7 @@ class ListIssues(Arguments, frozen=True):
     """List issues, oldest first."""
 
     state: State = "open"
-    limit: Annotated[int, Meta(description="At most so many", ge=1, le=LISTED)] = 50
+    limit: Annotated[int, Meta(description=f"At most so many, of {LISTED}", ge=1)] = 50
     labels: Annotated[list[str], Meta(description="Only those that have all of these labels")] = []
     repository: Repository = ""
 
@@ -116,7 +116,7 @@ async def list_issues(scope: Scope, asked: ListIssues) -> str:
     async for issue in issues.list_all(
         scope.session.forge, repository, state=asked.state, labels=asked.labels
     ):
-        if len(found) == asked.limit:
+        if len(found) == min(asked.limit, LISTED):
             found.append("[… there are more]")
             break
         found.append(shown.issue_line(issue))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fordjent.roles.roles import configured
+from fordjent.roles.roles import ROLES, configured
 from fordjent.tools.registry import TOOLS
 from harness.errors import BadConfig
 
@@ -27,3 +27,12 @@ def names(role: Role, config: Config) -> tuple[str, ...]:
                 hint="`fordjent-tool --list` shows all",
             )
     return tuple(name for name in TOOLS if name in wanted)
+
+
+def check(config: Config) -> None:
+    """
+    Raises:
+        BadConfig: a role is to have a tool that there is not.
+    """
+    for role in ROLES.values():
+        names(role, config)
