@@ -136,6 +136,18 @@ def test_whatever_is_cut_no_part_of_a_secret_is_shown(before: str, shift: int, a
     assert secret not in shown and len(shown) <= 200
 
 
+def test_a_long_secret_that_the_cut_went_through_is_not_shown_by_halves() -> None:
+    secret = "".join(f"{n:04x}" for n in range(1, 1500))
+    lines, many = "ordinary\n" * 2_000, (secret + "\n") * 20
+
+    shown = output.fit_parts(
+        (lines + many)[:100_000], (many + lines)[-100_000:], Redactor([secret]), 1, 200_000
+    )
+
+    assert not any(secret[at : at + 40] in shown for at in range(0, len(secret) - 40, 20))
+    assert shown.startswith("ordinary") and shown.endswith("ordinary\n") and "left out here" in shown
+
+
 def test_arguments_keep_names_like_title(place: Path) -> None:
     class Titled(Arguments, frozen=True):
         """Do something."""
