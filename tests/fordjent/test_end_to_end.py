@@ -330,3 +330,93 @@ def test_an_agent_cli_works_the_session_with_the_tools_on_its_path(serve: Serve,
     assert commits(served, pull["number"]) == ["[agent-automation] Greet by name"]
     seen = (Path.home() / "env-of-agent").read_text("utf-8")
     assert "FORDJENT_SOCKET=" in seen and served.forge.token(BOT) not in seen and SECRET not in seen
+
+
+def test_an_idle_worktree_is_given_back_and_whole_again_on_the_next_event(serve: Serve) -> None:
+    served = serve([*REVIEW_TO_CHANGE, *ISSUE_TO_PULL], sessions={"idle_timeout": "1s"})
+    served.start()
+    number = opened(served)
+    served.until_state(f"issues/{number}", "completed")
+    worktree = served.folder / "state/repositories/acme/widget/worktrees/issues-1"
+    until(lambda: not worktree.exists(), "the worktree is given back")
+    (pull,) = served.bob.pulls(REPOSITORY)
+    served.bob.review(REPOSITORY, pull["number"], "request_changes", "More polite, please.")
+    served.until_state(f"pulls/{pull['number']}", "completed")
+    assert served.bob.file(REPOSITORY, "hello.py", BRANCH) == POLITE
+
+
+def test_the_time_for_a_run_ends_it_with_its_work_kept(serve: Serve) -> None:
+    rules = [heard("It was opened", write()), then(call("read_file", path="README.md"), delay="60s")]
+    served = serve(rules, sessions={"run_timeout": "3s"})
+    served.start()
+    number = opened(served)
+    served.until_state(f"issues/{number}", "failed")
+    assert served.bob.labels(REPOSITORY, number) == ["fordjent/failed:timeout"]
+    assert served.bob.file(REPOSITORY, "hello.py", BRANCH) == GREETING
+
+
+def test_a_pm_makes_sub_issues_that_are_worked_and_says_so(serve: Serve) -> None:
+    served = serve(
+        [
+            heard(
+                "It was opened",
+                call("forgejo_create_issue", title="Greet by name", body="As said.", role="implementer"),
+                call("forgejo_comment", body="One part: #2."),
+                anywhere=["as its pm"],
+            ),
+            then(text="Done.", anywhere=["as its pm"]),
+            heard(
+                "It was opened", write(), *commit("Greet by name"), anywhere=["part of[\\s\\S]*Split this"]
+            ),
+            then(propose("Greet by name", "Closes #2")),
+        ]
+    )
+    served.start()
+    number = opened(served, "[pm] Split this")
+    served.until_state(f"issues/{number}", "completed")
+    served.until_state("issues/2", "completed")
+    assert served.bob.labels(REPOSITORY, number) == []
+    assert set(served.bob.labels(REPOSITORY, 2)) == {"role:implementer", "review"}
+    assert len(served.bob.pulls(REPOSITORY)) == 1
+
+
+def test_a_persons_pull_request_is_reviewed_and_not_changed(serve: Serve) -> None:
+    served = serve(
+        [
+            heard(
+                "new commits",
+                call("forgejo_pr_diff"),
+                call("read_file", path="hello.py"),
+                call(
+                    "forgejo_review",
+                    event="REQUEST_CHANGES",
+                    body="Not yet.",
+                    comments=[{"path": "hello.py", "body": "No name here.", "line": 2}],
+                ),
+                anywhere=["as its reviewer"],
+            ),
+            then(text="Reviewed."),
+        ]
+    )
+    served.start()
+    head = served.bob.push(REPOSITORY, "greet", {"hello.py": 'def hello(name):\n    return "hi"\n'}, "Greet")
+    number = served.bob.open_pull(REPOSITORY, "greet", "Greet")
+    served.until_state(f"pulls/{number}", "completed")
+    (review,) = served.bob.do("GET", f"/repos/{REPOSITORY}/pulls/{number}/reviews")
+    assert (review["state"], review["user"]["login"], review["comments_count"]) == ("REQUEST_CHANGES", BOT, 1)
+    assert served.bob.pull(REPOSITORY, number)["head"]["sha"] == head
+
+
+def test_an_empty_repository_is_said(serve: Serve) -> None:
+    served = serve([])
+    served.forge.repository("acme/empty", empty=True, collaborators={"bob": "write", BOT: "write"})
+    served.forge.hook("acme/empty", f"{served.url}/acp/v1/events", SECRET)
+    served.start()
+    number = served.bob.open_issue("acme/empty", "Begin", "Anything.")
+    key = f"acme/empty/issues/{number}"
+    until(
+        lambda: served.row("SELECT state FROM sessions WHERE key = ?", key) == [("blocked",)], "it is blocked"
+    )
+    until(lambda: served.bob.labels("acme/empty", number) == ["blocked"], "it is labelled")
+    until(lambda: bool(served.bob.comments("acme/empty", number)), "it is said")
+    assert "no commit yet" in served.bob.comments("acme/empty", number)[0]["body"]

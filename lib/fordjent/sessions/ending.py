@@ -18,9 +18,12 @@ from fordjent.sessions.outcome import Outcome
 from fordjent.store import inputs, runs, sessions, transitions
 from fordjent.store.runs import Run
 from fordjent.store.sessions import Session
+from fordjent.tools.ground import RunFolder
 from fordjent.workspaces.place import Place
 from harness.effects import reached
 from harness.errors import Failure
+
+BUILTIN = "builtin"
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +60,8 @@ async def end(
     await context.database.write(_write, session.key, run.id, outcome, kept.commit, time.time())
     reached("outcome-written")
     context.bus.woke("changes")
+    if run.agent_type == BUILTIN:  # of an agent CLI the transcript stays
+        await threads.run(RunFolder.of(context.config, run.id).remove)
     await show(context, session.key, run.id, outcome)
 
 
