@@ -104,12 +104,13 @@ class Provider:
     def _failure(self, failed: AttemptFailed, attempts: int, wasted: Usage) -> ModelFailure:
         kind = _KINDS[failed.kind]
         often = f" ({attempts} attempts)" if attempts > 1 else ""
+        comes_back = failed.retry_after_seconds and kind in ("quota", "exhausted")
         resume_at = clock.timestamp(clock.now().wall_seconds + failed.retry_after_seconds)
         return ModelFailure(
             kind,
             f"model {self.settings.model} of provider {self.name}: {failed.message}{often}",
             hint=_HINTS[kind].format(name=self.name),
-            resume_at=resume_at if failed.retry_after_seconds else "",
+            resume_at=resume_at if comes_back else "",
             spent=wasted,
             spent_microdollars=self.cost(wasted),
         )
