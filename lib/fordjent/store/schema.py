@@ -119,7 +119,7 @@ sessions = Table(
     Column("kind", String, nullable=False, doc="issues | pulls"),
     Column("number", Integer, nullable=False),
     Column("role", String, nullable=False, default="implementer"),
-    Column("state", String, nullable=False, default="created", index=True),
+    Column("state", String, nullable=False, default="created"),
     Column("reason", Text, nullable=False, default="", doc="why it is in that state"),
     Column("failure", String, nullable=False, default="", doc="max_turns | error | … of one that failed"),
     Column("branch", String, nullable=False, default="", doc="head branch that it works on"),
@@ -136,6 +136,16 @@ sessions = Table(
     Column("created_at", Float, nullable=False),
     Column("changed_at", Float, nullable=False),
     Index("sessions_ready", "ready_at"),
+    Index("sessions_by_state", "state", "changed_at"),
+)
+
+pauses = Table(
+    "pauses",
+    metadata,
+    Column("id", Integer, primary_key=True, doc="1: there is one at most"),
+    Column("since", Float, nullable=False),
+    Column("reason", Text, nullable=False, default="", doc="a person's words"),
+    Column("interrupts", Boolean, nullable=False, doc="whether what runs is broken off, to go on after it"),
 )
 
 transitions = Table(
@@ -244,6 +254,7 @@ gate_results = Table(
     Column("reason", Text, nullable=False, default=""),
     Column("seconds", Float, nullable=False, default=0.0),
     Column("at", Float, nullable=False),
+    Index("gate_results_by_verdict", "gate", "passed"),
 )
 
 waiting_merges = Table(
@@ -281,4 +292,26 @@ model_calls = Table(
     Column("latency_seconds", Float, nullable=False, default=0.0),
     Column("error", Text, nullable=False, default=""),
     Column("at", Float, nullable=False, index=True),
+    Index("model_calls_by_state", "state", "at"),
 )
+
+spending = Table(
+    "spending",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("day", Integer, primary_key=True, doc="since 1970, in UTC"),
+    Column("role", String, primary_key=True),
+    Column("provider", String, primary_key=True),
+    Column("model", String, primary_key=True),
+    Column("repository", String, nullable=False),
+    Column("calls", Integer, nullable=False),
+    Column("failed", Integer, nullable=False, doc="of the calls"),
+    Column("retries", Integer, nullable=False),
+    Column("tokens_in", BigInteger, nullable=False),
+    Column("tokens_out", BigInteger, nullable=False),
+    Column("tokens_cached", BigInteger, nullable=False),
+    Column("cost_microdollars", BigInteger, nullable=False),
+    Index("spending_by_day", "day"),
+    Index("spending_by_repository", "repository", "day"),
+)
+"""The calls of models that are over, added up. Kept by the database itself (migration 0002), whoever writes."""

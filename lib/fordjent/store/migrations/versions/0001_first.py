@@ -63,6 +63,7 @@ def upgrade() -> None:
         sa.Column("at", sa.Float(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_index("gate_results_by_verdict", "gate_results", ["gate", "passed"], unique=False)
     op.create_index(op.f("ix_gate_results_key"), "gate_results", ["key"], unique=False)
     op.create_table(
         "issues",
@@ -105,6 +106,7 @@ def upgrade() -> None:
     op.create_index(op.f("ix_model_calls_at"), "model_calls", ["at"], unique=False)
     op.create_index(op.f("ix_model_calls_key"), "model_calls", ["key"], unique=False)
     op.create_index(op.f("ix_model_calls_repository"), "model_calls", ["repository"], unique=False)
+    op.create_index("model_calls_by_state", "model_calls", ["state", "at"], unique=False)
     op.create_table(
         "notes",
         sa.Column(
@@ -118,6 +120,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_index(op.f("ix_notes_key"), "notes", ["key"], unique=False)
+    op.create_table(
+        "pauses",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("since", sa.Float(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("interrupts", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
     op.create_table(
         "permissions",
         sa.Column("repository", sa.String(), nullable=False),
@@ -160,8 +170,27 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("key"),
     )
     op.create_index(op.f("ix_sessions_repository"), "sessions", ["repository"], unique=False)
-    op.create_index(op.f("ix_sessions_state"), "sessions", ["state"], unique=False)
+    op.create_index("sessions_by_state", "sessions", ["state", "changed_at"], unique=False)
     op.create_index("sessions_ready", "sessions", ["ready_at"], unique=False)
+    op.create_table(
+        "spending",
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("day", sa.Integer(), nullable=False),
+        sa.Column("role", sa.String(), nullable=False),
+        sa.Column("provider", sa.String(), nullable=False),
+        sa.Column("model", sa.String(), nullable=False),
+        sa.Column("repository", sa.String(), nullable=False),
+        sa.Column("calls", sa.Integer(), nullable=False),
+        sa.Column("failed", sa.Integer(), nullable=False),
+        sa.Column("retries", sa.Integer(), nullable=False),
+        sa.Column("tokens_in", sa.BigInteger(), nullable=False),
+        sa.Column("tokens_out", sa.BigInteger(), nullable=False),
+        sa.Column("tokens_cached", sa.BigInteger(), nullable=False),
+        sa.Column("cost_microdollars", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("key", "day", "role", "provider", "model"),
+    )
+    op.create_index("spending_by_day", "spending", ["day"], unique=False)
+    op.create_index("spending_by_repository", "spending", ["repository", "day"], unique=False)
     op.create_table(
         "events",
         sa.Column(
