@@ -3,7 +3,7 @@
     await Dispatcher(context).run(stop)
 
 What cannot be decided now (the forge does not answer) is postponed, and with it what came later about
-the same; the others go on. What can never be decided is parked, with what is wrong, and counted.
+the same; the others go on. What can never be decided is parked, with what is wrong: /status has it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
-
-from sqlalchemy import Connection
 
 from fordjent.context import Context
 from fordjent.deciding import applying, gathering
@@ -28,14 +26,11 @@ from fordjent.forge.errors import NotAllowed, Unreachable
 from fordjent.posting import comment
 from fordjent.roles import guidance
 from fordjent.session_key import SessionKey
-from fordjent.store import counters, events
+from fordjent.store import events
 from fordjent.store.events import StoredEvent
 from harness.config import seconds
 from harness.effects import reached
 from harness.errors import BadData, TryLater
-
-PARKED = "events.parked"
-"""The counter of events that could not be decided."""
 
 AT_ONCE = 32
 OWN_AT_ONCE = 4
@@ -234,7 +229,7 @@ class Dispatcher:
     async def _give_up(self, line: Line, event: StoredEvent, why: str) -> None:
         why = self._context.redactor.redact(why)
         self._context.log.error("event.parked", event_id=event.id, delivery=event.delivery, why=why)
-        if not await self._write(_park, event.id, why, time.time()):
+        if not await self._write(events.park, event.id, why, time.time()):
             self._held[line] = time.time() + FIRST_DELAY_SECONDS
 
     async def _write(self, function: Callable[..., None], *args: object) -> bool:
@@ -245,11 +240,6 @@ class Dispatcher:
             self._context.log.warning("event.left", why=failure.message)
             return False
         return True
-
-
-def _park(connection: Connection, event_id: int, error: str, now: float) -> None:
-    events.park(connection, event_id, error, now)
-    counters.add(connection, PARKED, 1)
 
 
 def _asked_to_wait(failure: Exception) -> float:

@@ -55,6 +55,7 @@ def _families(connection: Connection) -> Iterable[Metric]:
     yield GaugeMetricFamily(
         "fordjent_queue_oldest_seconds", "How long the oldest waits.", queue.oldest_seconds
     )
+    yield GaugeMetricFamily("fordjent_events_parked", "Events that could not be decided.", queue.parked)
     gates = CounterMetricFamily("fordjent_gate_results", "Gates by verdict.", labels=["gate", "passed"])
     for gate, passed, count in statistics.gates(connection):
         gates.add_metric([gate, str(passed).lower()], count)

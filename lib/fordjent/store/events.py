@@ -26,6 +26,17 @@ class StoredEvent(msgspec.Struct, frozen=True):
     created_at: float
 
 
+class Parked(msgspec.Struct, frozen=True):
+    """An event that could not be decided, and why; `fordjent-replay DELIVERY` tries it again."""
+
+    id: int
+    delivery: str
+    repository: str
+    number: int
+    kind: str
+    error: str
+
+
 def waiting(connection: Connection, now: float, limit: int, taken: Iterable[int] = ()) -> list[StoredEvent]:
     """Those that are new and due, in the order in which they came, without those that are `taken`."""
     chosen = (
@@ -106,6 +117,16 @@ def decided(connection: Connection, event_id: int, actions_json: str, now: float
         .where(events.c.id == event_id)
         .values(state="decided", actions=actions_json, decided_at=now)
     )
+
+
+def parked(connection: Connection, limit: int) -> list[Parked]:
+    """The last of those that could not be decided, newest first."""
+    columns = events.c.repository, events.c.number, events.c.kind, events.c.error
+    chosen = select(events.c.id, func.coalesce(events.c.delivery, ""), *columns)
+    rows = connection.execute(
+        chosen.where(events.c.state == "parked").order_by(events.c.id.desc()).limit(limit)
+    )
+    return [Parked(*row) for row in rows]
 
 
 def add(connection: Connection, kind: str, repository: str, number: int, now: float) -> int:

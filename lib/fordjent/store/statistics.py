@@ -8,7 +8,9 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Executable, FromClause, Select, func, select
 
 from fordjent.store import counters, deliveries
+from fordjent.store import events as stored_events
 from fordjent.store.deliveries import Counts
+from fordjent.store.events import Parked
 from fordjent.store.schema import events, gate_results, model_calls, sessions, tool_calls, transitions
 from harness.clock import timestamp
 
@@ -20,10 +22,14 @@ ASKED = model_calls.c.state != "reserved"
 
 
 class Queue(msgspec.Struct):
-    """`waiting`: events to be decided, and sessions with something to do that nobody works on yet."""
+    """`waiting`: events to be decided, and sessions with something to do that nobody works on yet.
+
+    `parked`: events that could not be decided and are left.
+    """
 
     waiting: int
     oldest_seconds: float
+    parked: int
 
 
 class Usage(msgspec.Struct):
@@ -104,6 +110,8 @@ class Status(msgspec.Struct):
     """By the status that they were answered."""
     sessions: dict[str, int]
     queue: Queue
+    parked: list[Parked]
+    """The last of them."""
     costs: Costs
     by_model: list[Usage]
     by_session_model: list[SessionUsage]
@@ -123,6 +131,7 @@ def status(connection: Connection, now: float, since: float = 0.0) -> Status:
         rejected=rejected,
         sessions=by_state,
         queue=queue(connection, now),
+        parked=stored_events.parked(connection, RECENT),
         costs=_costs(connection),
         by_model=[Usage(*row) for row in _usage(connection, since)],
         by_session_model=[SessionUsage(*row) for row in _usage(connection, since, model_calls.c.key)],
@@ -149,7 +158,8 @@ def queue(connection: Connection, now: float) -> Queue:
     idle = (sessions.c.ready_at.is_not(None)) & (sessions.c.lease_until < now)
     ready, first = _one(connection, select(func.count(), func.min(sessions.c.first_input_at)).where(idle))
     since = min((at for at in (oldest, first) if at is not None), default=now)
-    return Queue(new + ready, round(max(0.0, now - since), 3))
+    parked = connection.execute(select(func.count()).where(events.c.state == "parked")).scalar() or 0
+    return Queue(new + ready, round(max(0.0, now - since), 3), parked)
 
 
 def metrics(connection: Connection, by_state: dict[str, int]) -> Metrics:

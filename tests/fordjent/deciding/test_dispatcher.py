@@ -23,7 +23,7 @@ from fordjent.deciding import dispatcher, questions
 from fordjent.forge.errors import Unreachable
 from fordjent.forge.types import Comment
 from fordjent.intake import delivery as intake
-from fordjent.store import counters, deliveries, effects, events, inputs, issues, runs, sessions
+from fordjent.store import deliveries, effects, events, inputs, issues, runs, sessions, statistics
 from fordjent.store.schema import events as events_table
 from fordjent.store.schema import inputs as inputs_table
 from fordjent.store.schema import sessions as sessions_table
@@ -449,7 +449,9 @@ def test_an_event_that_breaks_us_is_parked_with_its_error_and_stops_no_other(
             assert await session(context, f"{REPOSITORY}/issues/2")
             assert await in_state(context, "parked") == 1
             assert await context.database.read(error_of, 1) == "ZeroDivisionError: of ours"
-            assert await context.database.read(counters.value, dispatcher.PARKED) == 1
+            numbers = await context.database.read(statistics.status, time.time())
+            assert numbers.queue.parked == 1
+            assert [(one.number, one.error) for one in numbers.parked] == [(1, "ZeroDivisionError: of ours")]
 
     monkeypatch.setattr(dispatcher, "FIRST_DELAY_SECONDS", 0.005)
     monkeypatch.setattr(dispatcher, "decide", broken)

@@ -155,7 +155,9 @@ def test_a_time_that_is_none_is_the_beginning(ask: Ask, since: str) -> None:
 
 def test_an_empty_database_has_a_status_too(ask: Ask) -> None:
     found = ask("/status").json()
-    assert found["queue"] == {"waiting": 0, "oldest_seconds": 0.0} and set(found["sessions"].values()) == {0}
+    assert (found["queue"]["waiting"], found["queue"]["oldest_seconds"]) == (0, 0.0) and set(
+        found["sessions"].values()
+    ) == {0}
 
 
 def test_metrics_are_what_prometheus_reads_by_the_original_names(ask: Ask) -> None:
