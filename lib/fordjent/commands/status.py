@@ -11,7 +11,7 @@ import msgspec
 from fordjent.cli import Command
 
 if TYPE_CHECKING:
-    from fordjent.store.statistics import Status as Numbers
+    from fordjent.store.numbers import Status as Numbers
 
 
 class Status(Command):

@@ -10,6 +10,7 @@ import msgspec
 from sqlalchemy import Connection, func, select
 
 from fordjent.store import deliveries, statistics
+from fordjent.store.numbers import Change
 from fordjent.store.schema import model_calls, transitions
 from harness.clock import timestamp
 
@@ -136,5 +137,5 @@ def _delivered(one: deliveries.StoredDelivery) -> Delivered:
     )
 
 
-def _changed(row: Any) -> statistics.Change:
-    return statistics.Change(row.key, row.from_state, row.to_state, row.reason, timestamp(row.at))
+def _changed(row: Any) -> Change:
+    return Change(row.key, row.from_state, row.to_state, row.reason, timestamp(row.at))

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from sqlalchemy import ColumnElement, Connection, Executable, FromClause, Select, func, select
 
 from fordjent.store import counters, deliveries
 from fordjent.store import events as stored_events
-from fordjent.store.deliveries import Counts
-from fordjent.store.events import Parked
+from fordjent.store.numbers import (
+    Change,
+    Costs,
+    Lifecycle,
+    Metrics,
+    Queue,
+    SessionUsage,
+    Spending,
+    Status,
+    Turn,
+    Usage,
+)
 from fordjent.store.schema import events, gate_results, model_calls, sessions, tool_calls, transitions
 from harness.clock import timestamp
 
@@ -19,104 +28,6 @@ RECENT = 20
 TURNS = 30
 
 ASKED = model_calls.c.state != "reserved"
-
-
-class Queue(msgspec.Struct):
-    """`waiting`: events to be decided, and sessions with something to do that nobody works on yet.
-
-    `parked`: events that could not be decided and are left.
-    """
-
-    waiting: int
-    oldest_seconds: float
-    parked: int
-
-
-class Usage(msgspec.Struct):
-    provider: str
-    model: str
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    total_tokens: int
-    cost_usd: float
-
-
-class SessionUsage(Usage):
-    session_key: str
-
-
-class Spending(msgspec.Struct):
-    session_key: str
-    provider: str
-    model: str
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-    timestamp: str
-
-
-class Costs(msgspec.Struct):
-    total_sessions: int
-    total_tokens: int
-    total_cost_usd: float
-    recent_records: list[Spending]
-
-
-class Change(msgspec.Struct):
-    session_key: str
-    from_state: str
-    to_state: str
-    reason: str
-    timestamp: str
-
-
-class Turn(msgspec.Struct):
-    session_key: str
-    turn: int
-    tool_calls: int
-    latency_ms: int
-    tokens_in: int
-    tokens_out: int
-    error: str
-    timestamp: str
-
-
-class Lifecycle(msgspec.Struct):
-    active_sessions: int
-    failed_sessions: int
-    recent_transitions: list[Change]
-    recent_turns: list[Turn]
-
-
-class Metrics(msgspec.Struct):
-    """Since the database was made, not since the process was started; `sessions_active` of now."""
-
-    events_total: int
-    sessions_total: int
-    sessions_active: int
-    tool_calls_total: int
-    llm_calls_total: int
-    llm_retries_total: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-
-
-class Status(msgspec.Struct):
-    now: str
-    deliveries: Counts
-    rejected: dict[str, int]
-    """By the status that they were answered."""
-    sessions: dict[str, int]
-    queue: Queue
-    parked: list[Parked]
-    """The last of them."""
-    costs: Costs
-    by_model: list[Usage]
-    by_session_model: list[SessionUsage]
-    lifecycle: Lifecycle
-    metrics: Metrics
 
 
 def status(connection: Connection, now: float, since: float = 0.0) -> Status:

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, func, select
 
 from fordjent.models.messages import Message
 from fordjent.store import statistics
+from fordjent.store.numbers import Change
 from fordjent.store.schema import messages, model_calls, sessions, tool_calls
-from fordjent.store.statistics import Change
 from harness.clock import timestamp
 from harness.redaction import Redactor
 

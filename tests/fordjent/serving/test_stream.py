@@ -14,9 +14,10 @@ from typing import Any
 from sqlalchemy import Connection, insert, update
 
 from fordjent.serving.stream import Stream
-from fordjent.store import changes, statistics
+from fordjent.store import changes
 from fordjent.store.changes import Place
 from fordjent.store.database import Database
+from fordjent.store.numbers import Turn
 from fordjent.store.schema import model_calls, sessions, transitions
 from tests.support import context, senders, server
 from tests.support.server import SECRET, Server
@@ -125,7 +126,7 @@ def call(connection: Connection, state: str, turn: int) -> int:
 
 
 def turns(found: changes.Found) -> list[int]:
-    return [one.data.turn for one in found.happened if isinstance(one.data, statistics.Turn)]
+    return [one.data.turn for one in found.happened if isinstance(one.data, Turn)]
 
 
 def test_changes_and_turns_are_in_it_and_a_turn_that_is_over_late_is_not_missed(place: Path) -> None:
