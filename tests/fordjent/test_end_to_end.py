@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from tests.support.scripts import (
     then,
     write,
 )
-from tests.support.served import BOT, REPOSITORY, SECRET, Served, until
+from tests.support.served import BOT, REPOSITORY, ROOT, SECRET, Served, until
 
 Serve = Callable[..., Served]
 BRANCH = "fordjent/issue-1"
@@ -182,6 +184,51 @@ def test_killed_at_every_effect_it_does_everything_once(serve: Serve, effects: t
     assert served.bob.labels(REPOSITORY, number) == ["review"]
     assert len(said_by_bot(served, number)) == 1 and said_by_bot(served, pull["number"]) == []
     assert served.row("SELECT count(*) FROM runs")[0][0] == 1
+
+
+def test_killed_while_it_fails_it_says_so_once(serve: Serve) -> None:
+    served = serve(
+        [heard("your last turn", write(), delay="2s")], more="[roles.implementer]\nmax_turns = 1\n"
+    )
+    effects = ("left-overs-committed", "branch-kept", "fordjent.comment", "outcome-written", "")
+    served.start()
+    number = opened(served)
+    until(lambda: len(said_by_bot(served, number)) == 1, "it is being worked")
+    served.kill()
+    for stop_at in effects:
+        served.start(stop_at)
+        if stop_at:
+            until(lambda: served.has_ended, f"killed at {stop_at}")
+    served.until_state(f"issues/{number}", "failed")
+    assert len([text for text in said_by_bot(served, number) if "I stopped" in text]) == 1
+    assert served.bob.file(REPOSITORY, "hello.py", BRANCH) == GREETING
+    until(lambda: served.bob.labels(REPOSITORY, number) == ["fordjent/failed:max_turns"], "it is labelled")
+
+
+def test_of_a_flood_of_comments_none_is_lost_and_few_runs_come(serve: Serve) -> None:
+    served = serve(
+        [
+            heard("It was opened", write(), *commit("Greet by name"), delay="500ms"),
+            {"last_role": "user", "last": "word \\d+", "times": 0, "text": "I read it."},
+            then(propose("Greet by name"), times=0),
+        ],
+        sessions={"coalesce": "300ms"},
+    )
+    served.start()
+    number = opened(served)
+    for word in range(30):
+        served.bob.comment(REPOSITORY, number, f"word {word}.")
+    until(
+        lambda: (
+            not served.row("SELECT 1 FROM events WHERE state = 'new'")
+            and not served.row("SELECT 1 FROM inputs WHERE run = ''")
+        ),
+        "all is told",
+    )
+    served.until_state(f"issues/{number}", "completed", "failed")
+    told = " ".join(text for (text,) in served.row("SELECT message FROM messages"))
+    assert all(f"word {word}." in told for word in range(30))
+    assert served.row("SELECT count(*) FROM runs")[0][0] < 8
 
 
 def test_while_the_forge_is_away_the_run_waits(serve: Serve) -> None:
@@ -420,3 +467,16 @@ def test_an_empty_repository_is_said(serve: Serve) -> None:
     until(lambda: served.bob.labels("acme/empty", number) == ["blocked"], "it is labelled")
     until(lambda: bool(served.bob.comments("acme/empty", number)), "it is said")
     assert "no commit yet" in served.bob.comments("acme/empty", number)[0]["body"]
+
+
+def test_one_session_is_run_by_hand_and_shown(serve: Serve) -> None:
+    served = serve(ISSUE_TO_PULL)
+    number = opened(served)
+    words = [sys.executable, str(ROOT / "bin/fordjent-session"), "--config", str(served.config_path)]
+    ran = subprocess.run(
+        [*words, f"{REPOSITORY}/issues/{number}"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert 'read_file {"path":"hello.py"}' in ran.stdout
+    assert ran.stdout.splitlines()[-1].startswith(f"{REPOSITORY}/issues/{number} is completed")
+    assert len(served.bob.pulls(REPOSITORY)) == 1

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 from sqlalchemy import Connection
 
+from fordjent.agent.protocols import Ended
 from fordjent.context import Context
 from fordjent.deciding.actions import Input
 from fordjent.models.messages import Answer, Message, ToolCall, system, user
@@ -122,6 +123,13 @@ class SessionConversation:
             else:
                 break
         return []
+
+    async def ended(self) -> Ended:
+        """How the run ended whose turns are all taken."""
+        last = self._stored[-1].message
+        if last.role == "assistant" and not last.tool_calls:
+            return Ended("answered", last.content, 0)
+        return Ended("max_turns", "all turns are used up", 0)
 
     def _take_up(self, new: list[Stored]) -> list[Message]:
         self._stored += new

@@ -55,7 +55,7 @@ def judge(role: Role, ended: Ended, evidence: Evidence, cancelled: str = "") -> 
     why = FAILURES.get(ended.reason)
     if not seen.lacking or why is None:
         return seen
-    return Outcome(state="failed", why=why, reason=_why(ended), pull=evidence.pull)
+    return Outcome(state="failed", why=why, reason=_why(role, ended), pull=evidence.pull)
 
 
 def _of_pull(evidence: Evidence) -> Outcome:
@@ -100,9 +100,9 @@ def _lacks(what: str, way_out: str, pull: int = 0) -> Outcome:
     )
 
 
-def _why(ended: Ended) -> str:
+def _why(role: Role, ended: Ended) -> str:
     reasons = {
-        "max_turns": f"All {ended.turns} turns are used up.",
+        "max_turns": f"All {role.max_turns} turns are used up.",
         "no_progress": "It did the same again and again, and nothing changed.",
         "timeout": "The time for one run (sessions.run_timeout) is over.",
     }

@@ -246,10 +246,12 @@ class _OneRun:
         return ended
 
     async def _turns(self, conversation: SessionConversation, toolbox: Toolbox) -> Ended:
+        if self._turns_left <= 0:  # killed between the last turn and its outcome
+            return await conversation.ended()
         payer = Payer(self.session.key, self.run.id, self.key.repository, self.role.name)
         model = MeteredModel(self.runs.models.of(self.role.name), self.database, self.config.budget, payer)
         limits = Limits(
-            max_turns=max(self._turns_left, 1),
+            max_turns=self._turns_left,
             context_window=self.config.agent.context_window,
             compaction_threshold=self.config.agent.compaction_threshold,
             compaction=self.config.agent.compaction,
