@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from fordjent.context import Context
 from fordjent.sessions import owner, starting
-from fordjent.store import sessions
+from fordjent.store import pausing, sessions
 from fordjent.store.sessions import Session
 from harness.config import seconds
 from harness.errors import Busy, TryLater
@@ -122,6 +122,11 @@ class Worker:
 
     async def _start_what_is_ready(self) -> float:
         """Start what may run; returns how many seconds there is nothing more to start, unless woken."""
+        pause = await self.context.database.read(pausing.current)
+        if pause:
+            if pause.interrupts:
+                self._interrupt()
+            return LOOK_SECONDS
         room = self.context.config.sessions.max_sessions - len(self._running)
         if room <= 0:
             return LONGEST_WAIT_SECONDS
@@ -140,6 +145,13 @@ class Worker:
         if next_at is None:
             return LONGEST_WAIT_SECONDS
         return min(max(next_at - time.time(), LOOK_SECONDS / 2), LONGEST_WAIT_SECONDS)
+
+    def _interrupt(self) -> None:
+        """Break off what runs: it goes on from its stored messages after the pause."""
+        for key, running in self._running.items():
+            if not running.task.cancelling():
+                self.context.log.info("session.paused", session=key)
+                running.task.cancel()
 
     def _start(self, session: Session) -> asyncio.Task[None]:
         control = Control(cancelled=session.cancel)

@@ -13,6 +13,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
 
 from fordjent.session_key import SessionKey
+from fordjent.store import pausing
 from fordjent.store.schema import sessions
 
 
@@ -80,8 +81,10 @@ def claim(connection: Connection, owner: str, now: float, until: float, limit: i
     """Take sessions that may run, longest waiting first: theirs is the lease from here on.
 
     Those are the ones whose inputs are due, and the ones that were interrupted. A branch is
-    worked on by one session at a time.
+    worked on by one session at a time. None while there is a pause.
     """
+    if pausing.current(connection):
+        return []
     rows = connection.execute(
         select(sessions)
         .where(_may_run(now))
