@@ -243,6 +243,27 @@ notes = Table(
     Column("at", Float, nullable=False),
 )
 
+summaries = Table(
+    "summaries",
+    metadata,
+    Column("repository", String, primary_key=True),
+    Column("number", Integer, primary_key=True, doc="of the issue, or of the pull request that has none"),
+    Column("through", Float, nullable=False, doc="the last change of its sessions that it tells of"),
+    Column("text", Text, nullable=False, doc="Markdown, redacted"),
+    Column("by", String, nullable=False, doc="model | facts: what there is without a model's answer"),
+    Column("state", String, nullable=False, default="made", doc="made | proposed | merged | declined"),
+    Column("at", Float, nullable=False),
+)
+
+compactions = Table(
+    "compactions",
+    metadata,
+    Column("repository", String, primary_key=True),
+    Column("pull", Integer, nullable=False, default=0, doc="the standing pull request; 0: none yet"),
+    Column("commit", String, nullable=False, default="", doc="what we pushed for it last"),
+    Column("at", Float, nullable=False),
+)
+
 gate_results = Table(
     "gate_results",
     metadata,
