@@ -19,7 +19,7 @@ from fordjent.sessions import owner, starting
 from fordjent.store import pausing, sessions
 from fordjent.store.sessions import Session
 from harness.config import seconds
-from harness.errors import Busy, TryLater
+from harness.errors import Busy, Failure, TryLater
 
 LEASE_SECONDS = 60.0
 RENEWALS = 4
@@ -176,6 +176,10 @@ class Worker:
         except asyncio.CancelledError:
             log.info("session.interrupted")
             raise
+        except Failure as failure:
+            why = self.context.redactor.redact(f"{failure.message} ({failure.hint})".replace(" ()", ""))
+            log.error("session.given_up", why=why)
+            await starting.give_up(self.context, key, why)
         except Exception:
             log.exception("session.died")
             await starting.give_up(self.context, key, "an error of the server, which its log has")

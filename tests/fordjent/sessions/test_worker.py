@@ -24,7 +24,7 @@ from fordjent.store import runs, sessions, transitions
 from fordjent.store.database import Database
 from fordjent.store.schema import sessions as table
 from fordjent.store.sessions import Session
-from harness.errors import TryLater
+from harness.errors import BadConfig, TryLater
 from harness.redaction import Redactor
 
 
@@ -164,6 +164,26 @@ def test_a_bug_in_one_session_fails_that_one_alone(context: Context) -> None:
     assert context.database.look(runs.unfinished, bad) is None
     fine = context.database.look(sessions.get, good)
     assert fine and fine.state == "working"
+
+
+def test_what_a_person_has_to_mend_is_the_reason_of_the_failure(context: Context) -> None:
+    key = add(context.database, 1)
+
+    async def scenario() -> None:
+        async def work(session: Session, _control: Control) -> None:
+            await context.database.write(
+                transitions.change, session.key, "working", "it was opened", time.time()
+            )
+            raise BadConfig("prompts_dir: no folder", hint="make one")
+
+        stand = Stand(context, work)
+        worker = Worker(context, stand)
+        async with working(worker):
+            await until(lambda: stand.ran[key] >= 1 and not worker.running)
+
+    asyncio.run(scenario())
+    failed = context.database.look(sessions.get, key)
+    assert failed and (failed.state, failed.reason) == ("failed", "prompts_dir: no folder (make one)")
 
 
 def test_what_does_not_end_within_the_grace_goes_on_after_the_next_start(context: Context) -> None:
