@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.support.scripts import (
@@ -158,15 +159,19 @@ def test_a_comment_during_the_run_is_told_before_the_next_turn(serve: Serve) -> 
     assert served.row("SELECT count(*) FROM runs")[0][0] == 1
 
 
-def test_closing_the_issue_stops_the_run(serve: Serve) -> None:
+@pytest.mark.parametrize("what", ["closed", "reassigned"])
+def test_an_issue_that_is_taken_away_stops_its_run(serve: Serve, what: str) -> None:
     served = serve([heard("It was opened", write(), delay="60s")])
     served.start()
     number = opened(served)
     until(lambda: served.bob.labels(REPOSITORY, number) == ["in_progress"], "it is labelled")
-    served.bob.close(REPOSITORY, number)
+    if what == "closed":
+        served.bob.close(REPOSITORY, number)
+    else:
+        served.bob.assign(REPOSITORY, number, "alice")
     served.until_state(f"issues/{number}", "waiting")
-    assert served.bob.labels(REPOSITORY, number) == [] and served.bob.pulls(REPOSITORY) == []
-    assert "closed by bob" in said_by_bot(served, number)[-1]
+    until(lambda: served.bob.labels(REPOSITORY, number) == [], "it has no label of ours")
+    assert f"{what}" in said_by_bot(served, number)[-1] and served.bob.pulls(REPOSITORY) == []
 
 
 @pytest.mark.parametrize("effects", [EFFECTS, ("fordjent.pull.noted", "outcome-written")], ids=len)
@@ -479,4 +484,27 @@ def test_one_session_is_run_by_hand_and_shown(serve: Serve) -> None:
     assert ran.returncode == 0, ran.stderr
     assert 'read_file {"path":"hello.py"}' in ran.stdout
     assert ran.stdout.splitlines()[-1].startswith(f"{REPOSITORY}/issues/{number} is completed")
+    assert len(served.bob.pulls(REPOSITORY)) == 1
+
+
+def test_term_ends_an_agent_cli_too_and_the_next_start_begins_it_again(serve: Serve, place: Path) -> None:
+    (place / "cli.toml").write_text('command = ["./cli"]\nprompt = "stdin"\n', encoding="utf-8")
+    (place / "cli").write_text('#!/bin/sh\necho $$ > "$HOME/pid"\nexec sleep 600\n', encoding="utf-8")
+    (place / "cli").chmod(0o755)
+    served = serve(
+        [],
+        sessions={"agent_type": "cli.toml", "shutdown_grace": "200ms"},
+        more='[sandbox]\nbackend = "none"\n',
+    )
+    served.start()
+    number = opened(served)
+    note = Path.home() / "pid"
+    until(lambda: note.exists() and note.read_text("utf-8").strip().isdecimal(), "the agent runs")
+    assert served.stop() == 0
+    assert not psutil.pid_exists(int(note.read_text("utf-8")))
+    assert served.state(f"issues/{number}") == "working"
+
+    (place / "cli").write_text(AGENT, encoding="utf-8")
+    served.start()
+    served.until_state(f"issues/{number}", "completed")
     assert len(served.bob.pulls(REPOSITORY)) == 1
