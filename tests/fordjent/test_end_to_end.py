@@ -364,23 +364,26 @@ grep -q 'hello() should say the name' "$TMPDIR/prompt" || { echo 'I was told not
 printf 'def hello(name: str) -> str:\\n    return f"hello, {name}"\\n' > hello.py
 git commit --quiet -am 'Greet by name' || exit 1
 echo '{"title": "Greet by name", "body": "Closes #1"}' | forgejo_create_pr
-env > "$TMPDIR/env"; cp "$TMPDIR/env" "$HOME/env-of-agent"
+env > "$TMPDIR/env"; cp "$TMPDIR/env" "$HOME/.config/fordjent/cli/env"
 echo 'I am done.'
 """
 
 
-def test_an_agent_cli_works_the_session_with_the_tools_on_its_path(serve: Serve, place: Path) -> None:
+@pytest.mark.parametrize("sandbox", ["none", "auto"])
+def test_an_agent_cli_works_the_session_with_the_tools_on_its_path(
+    serve: Serve, place: Path, sandbox: str
+) -> None:
     (place / "cli.toml").write_text('command = ["./cli"]\nprompt = "stdin"\n', encoding="utf-8")
     (place / "cli").write_text(AGENT, encoding="utf-8")
     (place / "cli").chmod(0o755)
-    served = serve([], sessions={"agent_type": "cli.toml"}, more='[sandbox]\nbackend = "none"\n')
+    served = serve([], sessions={"agent_type": "cli.toml"}, more=f'[sandbox]\nbackend = "{sandbox}"\n')
     served.start()
     number = opened(served)
     served.until_state(f"issues/{number}", "completed")
     assert served.bob.file(REPOSITORY, "hello.py", BRANCH) == GREETING
     (pull,) = served.bob.pulls(REPOSITORY)
     assert commits(served, pull["number"]) == ["[agent-automation] Greet by name"]
-    seen = (Path.home() / "env-of-agent").read_text("utf-8")
+    seen = (Path.home() / ".config/fordjent/cli/env").read_text("utf-8")
     assert "FORDJENT_SOCKET=" in seen and served.forge.token(BOT) not in seen and SECRET not in seen
 
 
