@@ -55,7 +55,8 @@ class CliUnderTest:
         self.work = self.place / "work.git"
         self.worktree = self.place / "worktrees" / ("1" * 32)
         self.run_dir = self.place / "run"
-        if shutil.which(self.adapter.command[0]) is None:
+        program = self.adapter.command[0]
+        if shutil.which(self.adapter.path.parent / program if program.startswith("./") else program) is None:
             pytest.skip(f"{self.adapter.command[0]} is not installed: {self.adapter.install}")
         self._check_out()
 
