@@ -16,19 +16,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fordjent.intake import receiver
 from fordjent.intake.receiver import Receiver
-from fordjent.serving import metrics, pages
-from fordjent.serving.guard import Guard
+from fordjent.serving import metrics
+from fordjent.serving.pages import of_fordjent
+from fordjent.serving.pages.views import Views
 from fordjent.serving.readiness import Readiness
 from fordjent.serving.stream import Stream
-from fordjent.session_key import SessionKey
-from fordjent.store import deliveries, statistics, traces
-from harness.errors import BadData
+from fordjent.store import statistics
+from harness.pages.guard import Action, Endpoint, Guard
 
 if TYPE_CHECKING:
     from fordjent.context import Context
     from fordjent.intake.rejections import Rejections
-
-SHOWN = 30
 
 
 class App:
@@ -51,16 +49,36 @@ def make(
     *,
     heartbeat_seconds: float = 15.0,
 ) -> App:
-    guard = Guard(context.config.server)
-    views = _Views(context, rejections, stopping)
+    server = context.config.server
+    guard = Guard(
+        server.admin_token,
+        of_fordjent(),
+        cookie="fordjent",
+        home="/admin",
+        asks_for="server.admin_token of config.toml",
+        is_secure=server.public_url.startswith("https:"),
+    )
+    pages, views = Views(context, rejections, guard), _Views(context, rejections, stopping)
     stream = Stream(context, stopping, heartbeat_seconds=heartbeat_seconds)
-    guarded = {
+    session = "/trace/{owner}/{repo}/{kind}/{number}"
+    shown: dict[str, Endpoint] = {
+        "/": pages.home,
+        "/dashboard": pages.home,
+        "/admin": pages.admin,
+        "/admin/": pages.home,
+        "/sessions": pages.sessions,
+        "/activity": pages.activity,
+        session: pages.trace,
+        session + "/changes/{run}": pages.change,
         "/status": views.status,
         "/metrics": views.metrics,
-        "/activity": views.activity,
-        "/admin": views.admin,
-        "/trace/{owner}/{repo}/{kind}/{number}": views.trace,
         "/acp/v1/stream": stream.answer,
+    }
+    done: dict[str, Action] = {
+        "/admin/pause": pages.pause,
+        "/admin/resume": pages.resume,
+        session + "/{what}": pages.steer,
+        "/logout": guard.logout,
     }
     return App(
         taking,
@@ -69,7 +87,8 @@ def make(
                 Route("/healthz", views.health),
                 Route("/readyz", views.ready),
                 Route("/login", guard.login, methods=["GET", "POST"]),
-                *(Route(path, guard.admitting(endpoint)) for path, endpoint in guarded.items()),
+                *(Route(path, guard.admitting(endpoint)) for path, endpoint in shown.items()),
+                *(Route(path, guard.acting(action), methods=["POST"]) for path, action in done.items()),
             ]
         ),
     )
@@ -101,41 +120,6 @@ class _Views:
     async def metrics(self, _request: Request) -> Response:
         await self._rejections.written()
         return Response(await self._context.database.read(metrics.text), media_type=metrics.CONTENT_TYPE)
-
-    async def activity(self, _request: Request) -> Response:
-        arrived = await self._context.database.read(deliveries.last, SHOWN)
-        changes = await self._context.database.read(statistics.changes, SHOWN)
-        return pages.page("activity.html", deliveries=arrived, changes=changes)
-
-    async def admin(self, _request: Request) -> Response:
-        await self._rejections.written()
-        found = await self._context.database.read(statistics.status, time.time())
-        tables = [
-            (heading, list(msgspec.to_builtins(values).items()))
-            for heading, values in (
-                ("Deliveries", found.deliveries),
-                ("Sessions", found.sessions),
-                ("Queue", found.queue),
-                ("Since the beginning", found.metrics),
-            )
-        ]
-        spent = [
-            (f"{one.provider} {one.model}", f"{one.calls} calls, {one.cost_usd} US dollars")
-            for one in found.by_model
-        ]
-        return pages.page("admin.html", tables=[*tables, ("Models", spent)])
-
-    async def trace(self, request: Request) -> Response:
-        try:
-            key = SessionKey.parse(
-                "/".join(request.path_params[name] for name in ("owner", "repo", "kind", "number"))
-            )
-        except BadData as error:
-            return _json({"error": error.message, "hint": error.hint}, 400)
-        trace = await self._context.database.read(traces.of, str(key), self._context.redactor)
-        if trace is None:
-            return _json({"error": f"there is no session {key}"}, 404)
-        return pages.page("trace.html", trace=trace)
 
 
 def _json(value: Any, status: int = 200) -> Response:

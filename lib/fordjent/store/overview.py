@@ -204,7 +204,8 @@ def _doing(connection: Connection, key: str) -> Doing | None:
         connection, called.where(tool_calls.c.key == key, tool_calls.c.run == run.id), tool_calls.c.id
     )
     if call:
-        doing.call, doing.arguments, doing.call_state, doing.since = call
+        doing.call, doing.arguments = call.name, call.arguments
+        doing.call_state, doing.since = call.state, call.begun_at
     asking = select(model_calls.c.at).where(
         model_calls.c.key == key, model_calls.c.run == run.id, model_calls.c.state == "reserved"
     )

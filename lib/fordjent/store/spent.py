@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from fordjent.store.model_calls import month_start
+from fordjent.store.budgets import month_start
 from fordjent.store.schema import model_calls, spending
 
 DAY_SECONDS = 86400

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Executable, FromClause, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Executable, FromClause, Select, Table, func, select
 
-from fordjent.store import counters, deliveries
+from fordjent.store import counters, deliveries, spent
 from fordjent.store import events as stored_events
 from fordjent.store.numbers import (
     Change,
@@ -20,7 +20,15 @@ from fordjent.store.numbers import (
     Turn,
     Usage,
 )
-from fordjent.store.schema import events, gate_results, model_calls, sessions, tool_calls, transitions
+from fordjent.store.schema import (
+    events,
+    gate_results,
+    model_calls,
+    sessions,
+    spending,
+    tool_calls,
+    transitions,
+)
 from harness.clock import timestamp
 
 STATES = ("created", "working", "waiting", "blocked", "completed", "failed")
@@ -45,7 +53,7 @@ def status(connection: Connection, now: float, since: float = 0.0) -> Status:
         parked=stored_events.parked(connection, RECENT),
         costs=_costs(connection),
         by_model=[Usage(*row) for row in _usage(connection, since)],
-        by_session_model=[SessionUsage(*row) for row in _usage(connection, since, model_calls.c.key)],
+        by_session_model=[SessionUsage(*row) for row in _usage(connection, since, "key")],
         lifecycle=Lifecycle(
             by_state["working"],
             by_state["failed"],
@@ -74,26 +82,17 @@ def queue(connection: Connection, now: float) -> Queue:
 
 
 def metrics(connection: Connection, by_state: dict[str, int]) -> Metrics:
-    calls, retries, tokens_in, tokens_out, cost = _one(
-        connection,
-        select(
-            func.count(),
-            *(
-                _sum(model_calls.c[name])
-                for name in ("retries", "tokens_in", "tokens_out", "cost_microdollars")
-            ),
-        ).where(ASKED),
-    )
+    summed = spent.in_all(connection)
     return Metrics(
         events_total=_count(connection, events),
         sessions_total=sum(by_state.values()),
         sessions_active=by_state["working"],
-        tool_calls_total=_count(connection, tool_calls),
-        llm_calls_total=calls,
-        llm_retries_total=retries,
-        input_tokens=tokens_in,
-        output_tokens=tokens_out,
-        cost_usd=_dollars(cost),
+        tool_calls_total=counters.value(connection, counters.TOOL_CALLS),
+        llm_calls_total=summed.calls,
+        llm_retries_total=summed.retries,
+        input_tokens=summed.tokens_in,
+        output_tokens=summed.tokens_out,
+        cost_usd=_dollars(summed.cost_microdollars),
     )
 
 
@@ -152,13 +151,9 @@ def turn(row: Any) -> Turn:
 
 
 def _costs(connection: Connection) -> Costs:
-    tokens = model_calls.c.tokens_in + model_calls.c.tokens_out
-    keys, total, cost = _one(
-        connection,
-        select(
-            func.count(model_calls.c.key.distinct()), _sum(tokens), _sum(model_calls.c.cost_microdollars)
-        ).where(ASKED),
-    )
+    summed = spent.in_all(connection)
+    used = select(func.count(spending.c.key.distinct())).where(spending.c.calls > 0)
+    keys = connection.execute(used).scalar() or 0
     names = ("key", "provider", "model", "tokens_in", "tokens_out", "cost_microdollars", "at")
     newest = (
         select(*(model_calls.c[name] for name in names))
@@ -170,22 +165,27 @@ def _costs(connection: Connection) -> Costs:
         Spending(key, provider, model, tokens_in, tokens_out, _dollars(cost), timestamp(at))
         for key, provider, model, tokens_in, tokens_out, cost, at in connection.execute(newest)
     ]
-    return Costs(keys, total, _dollars(cost), recent)
+    return Costs(keys, summed.tokens_in + summed.tokens_out, _dollars(summed.cost_microdollars), recent)
 
 
-def _usage(connection: Connection, since: float, *more: ColumnElement[Any]) -> list[tuple[Any, ...]]:
-    calls = model_calls.c
-    by = (calls.provider, calls.model, *more)
-    sums = (func.count(), _sum(calls.tokens_in), _sum(calls.tokens_out), _sum(calls.cost_microdollars))
-    chosen = (
-        select(calls.provider, calls.model, *sums, *more)
-        .where(ASKED, calls.at >= since)
-        .group_by(*by)
-        .order_by(*by)
+def _usage(connection: Connection, since: float, *more: str) -> list[tuple[Any, ...]]:
+    names = ("provider", "model", *more)
+    if since > 0:  # within a day only the calls themselves say
+        table: Table = model_calls
+        count: ColumnElement[Any] = func.count()
+        chosen = [ASKED, model_calls.c.at >= since]
+    else:
+        table = spending
+        count = _sum(spending.c.calls)
+        chosen = [spending.c.calls > 0]
+    by = [table.c[name] for name in names]
+    sums = [_sum(table.c[name]) for name in ("tokens_in", "tokens_out", "cost_microdollars")]
+    rows = connection.execute(
+        select(*by[:2], count, *sums, *by[2:]).where(*chosen).group_by(*by).order_by(*by)
     )
     return [
         (provider, model, count, tokens_in, tokens_out, tokens_in + tokens_out, _dollars(cost), *rest)
-        for provider, model, count, tokens_in, tokens_out, cost, *rest in connection.execute(chosen)
+        for provider, model, count, tokens_in, tokens_out, cost, *rest in rows
     ]
 
 

@@ -1,0 +1,1 @@
+"""Pages for people: templates, styles, plots, and who may look. No build step, nothing from outside."""
