@@ -25,8 +25,7 @@ class Stored(msgspec.Struct, frozen=True):
 
 def append(connection: Connection, key: str, run: str, turn: int, new: Sequence[Message], now: float) -> None:
     """Put messages at the end, all in this transaction."""
-    last = connection.execute(select(func.max(messages.c.seq)).where(messages.c.key == key)).scalar_one()
-    first = 0 if last is None else last + 1
+    first = last_seq(connection, key) + 1
     values = [
         {
             "key": key,
@@ -40,6 +39,12 @@ def append(connection: Connection, key: str, run: str, turn: int, new: Sequence[
     ]
     if values:
         connection.execute(insert(messages), values)
+
+
+def last_seq(connection: Connection, key: str) -> int:
+    """The place of the last one; -1: there is none."""
+    last = connection.execute(select(func.max(messages.c.seq)).where(messages.c.key == key)).scalar()
+    return -1 if last is None else int(last)
 
 
 def sent(connection: Connection, key: str) -> list[Stored]:

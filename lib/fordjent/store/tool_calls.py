@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Literal
 
+import msgspec
 from sqlalchemy import Connection, func, insert, select, update
 
 from fordjent.store.schema import sessions, tool_calls
 
 State = Literal["begun", "done", "failed", "interrupted"]
+
+
+class Done(msgspec.Struct, frozen=True):
+    """A call that is over, or was interrupted. Times in seconds since 1970."""
+
+    id: int
+    run: str
+    turn: int
+    name: str
+    arguments: str
+    state: str
+    result: str
+    begun_at: float
+    ended_at: float | None
 
 
 def begin(
@@ -48,6 +64,32 @@ def run_of(connection: Connection, key: str, call: str) -> str:
         .limit(1)
     ).scalar()
     return found or ""
+
+
+def ended(connection: Connection, key: str, after: int, limit: int) -> list[Done]:
+    """The calls of a session after that row which are over, in order, up to the first that is not."""
+    rows = connection.execute(
+        select(
+            tool_calls.c.id,
+            tool_calls.c.run,
+            tool_calls.c.turn,
+            tool_calls.c.name,
+            tool_calls.c.arguments,
+            tool_calls.c.state,
+            tool_calls.c.result,
+            tool_calls.c.begun_at,
+            tool_calls.c.ended_at,
+        )
+        .where(tool_calls.c.key == key, tool_calls.c.id > after)
+        .order_by(tool_calls.c.id)
+        .limit(limit)
+    )
+    return list(takewhile(lambda call: call.state != "begun", (Done(*row) for row in rows)))
+
+
+def last_id(connection: Connection, key: str) -> int:
+    """The row of the last call of a session; 0: there is none."""
+    return connection.execute(select(func.max(tool_calls.c.id)).where(tool_calls.c.key == key)).scalar() or 0
 
 
 def count(connection: Connection, key: str, run: str, name: str) -> int:
