@@ -1,0 +1,1 @@
+"""What issues wait for: dependencies, empty repositories, parents; and failed runs, tried again."""
