@@ -109,6 +109,7 @@ class Provider(Table, frozen=True):
     system_role: bool = True
     parallel_tools: bool = True
     input_usd_per_million: Money = 0.0
+    cached_usd_per_million: Money = 0.0
     output_usd_per_million: Money = 0.0
     fallback: str = ""
 

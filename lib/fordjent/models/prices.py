@@ -11,8 +11,10 @@ from fordjent.models.messages import Usage
 def cost_microdollars(provider: Provider, model: str, usage: Usage) -> int:
     """Rounded up. 0: no price is known, neither of `model`, which answered, nor of the one asked for."""
     if provider.input_usd_per_million or provider.output_usd_per_million:
+        cached = provider.cached_usd_per_million or provider.input_usd_per_million
         per_million = (  # dollars per million tokens are micro-dollars per token
-            usage.tokens_in * provider.input_usd_per_million
+            (usage.tokens_in - usage.tokens_cached) * provider.input_usd_per_million
+            + usage.tokens_cached * cached
             + usage.tokens_out * provider.output_usd_per_million
         )
         return math.ceil(round(per_million, 6))

@@ -104,7 +104,8 @@ def failure_text(session: Session, place: Place | None, outcome: Outcome, kept: 
         lines.append(f"These files were not committed, and are only on the server:\n{files}")
     if kept.failed:
         lines.append(f"The branch could not be pushed, and is only on the server: {kept.failed}")
-    lines.append("A comment here lets me go on from there.")
+    then = "After that, a" if outcome.why == "budget" else "A"
+    lines.append(f"{then} comment here lets me go on from there.")
     return "\n\n".join(lines)
 
 

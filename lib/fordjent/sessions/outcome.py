@@ -53,7 +53,8 @@ def judge(role: Role, ended: Ended, evidence: Evidence, cancelled: str = "") -> 
         return Outcome(state="waiting", reason=f"Stopped: {cancelled or 'cancelled'}.", pull=evidence.pull)
     seen = _of_pull(evidence) if role.makes_pull else _of_words(role, evidence)
     why = FAILURES.get(ended.reason)
-    if not seen.lacking or why is None:
+    stopped_short = why == "budget" and seen.state == "blocked"  # what it said meanwhile is no question
+    if why is None or not (seen.lacking or stopped_short):
         return seen
     return Outcome(state="failed", why=why, reason=_why(role, ended), pull=evidence.pull)
 

@@ -20,7 +20,7 @@ async def held_until(context: Context, session: Session) -> float:
     """
     now = time.time()
     limit = context.config.sessions.max_runs_per_hour
-    starts = await context.database.read(runs.starts_since, session.key, now - HOUR)
+    starts = await context.database.read(runs.starts_around, session.key, now, HOUR)
     interrupted = await context.database.read(runs.unfinished, session.key)
     if len(starts) < limit or interrupted is not None:
         return 0.0

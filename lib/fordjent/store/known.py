@@ -33,7 +33,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 _ROLE = select(sessions_table.c.role).where(sessions_table.c.key == bindparam("of_key"))
 _STARTS = (
     select(runs.c.started_at)
-    .where(runs.c.key == bindparam("of_key"), runs.c.started_at > bindparam("since"))
+    .where(runs.c.key == bindparam("of_key"), runs.c.started_at.between(bindparam("since"), bindparam("until")))
     .order_by(runs.c.started_at)
 )
 
@@ -55,7 +55,8 @@ def of_event(connection: Connection, event: Event, now: float) -> Known:
     is_pull = event.is_pull if event.is_pull is not None else issue.is_pull if issue else None
     key = str(SessionKey(event.repository, "pulls" if is_pull else "issues", event.number))
     role = connection.execute(_ROLE, {"of_key": key}).scalar()
-    starts = connection.execute(_STARTS, {"of_key": key, "since": now - HOUR}) if role else ()
+    around = {"of_key": key, "since": now - HOUR, "until": now + HOUR}  # a clock may have been set back
+    starts = connection.execute(_STARTS, around) if role else ()
     return Known(
         issue=issue,
         is_pull=is_pull,

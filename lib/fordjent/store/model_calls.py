@@ -6,18 +6,17 @@ process, and two writers cannot both spend the last of one.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import msgspec
-from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+from sqlalchemy import Connection, insert, update
 
 from fordjent.config import Budget
 from fordjent.models.messages import Answer
 from fordjent.models.model import ModelFailure
+from fordjent.store import budgets
 from fordjent.store.schema import model_calls
 
 LEFT_OVER_SECONDS = 3600.0
-"""A reservation that old is of a process that has ended: no call takes that long."""
+"""A reservation that old is taken for that of a process that has ended; one that was not is settled all the same."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -40,23 +39,7 @@ def reserve(connection: Connection, call: Call, budget: Budget, now: float) -> i
         ModelFailure: kind budget; with it a budget could be exceeded. Nothing is noted.
     """
     settle_left_over(connection, now)
-    for name, of, dollars in (
-        ("session", model_calls.c.key == call.key, budget.session),
-        ("repository", _this_month(now) & (model_calls.c.repository == call.repository), budget.repository),
-        ("month", _this_month(now), budget.month),
-    ):
-        if not dollars:
-            continue
-        limit = round(dollars * 1_000_000)
-        spent = _sum(connection, of)
-        if spent + call.cost_microdollars > limit:
-            raise ModelFailure(
-                "budget",
-                f"budget.{name} of ${dollars:.2f} is reached: ${spent / 1e6:.4f} are spent, "
-                f"and the next call may cost ${call.cost_microdollars / 1e6:.4f}",
-                hint=f"raise budget.{name} in config.toml"
-                + ("" if name == "session" else ", or wait for the next month"),
-            )
+    budgets.check(connection, budget, call.key, call.repository, call.cost_microdollars, now)
     row = msgspec.structs.asdict(call) | {"state": "reserved", "at": now}
     inserted = connection.execute(insert(model_calls).values(**row)).inserted_primary_key
     assert inserted is not None
@@ -107,21 +90,6 @@ def settle_left_over(connection: Connection, now: float) -> int:
         .values(state="failed", error="its process ended; what was reserved counts as spent")
     )
     return done.rowcount
-
-
-def month_start(now: float) -> float:
-    """The first moment of the month of `now`, in UTC."""
-    at = datetime.fromtimestamp(now, UTC)
-    return datetime(at.year, at.month, 1, tzinfo=UTC).timestamp()
-
-
-def _this_month(now: float) -> ColumnElement[bool]:
-    return model_calls.c.at >= month_start(now)
-
-
-def _sum(connection: Connection, of: ColumnElement[bool]) -> int:
-    total = select(func.coalesce(func.sum(model_calls.c.cost_microdollars), 0)).where(of)
-    return int(connection.execute(total).scalar_one())
 
 
 def _end(connection: Connection, call_id: int, **values: object) -> None:

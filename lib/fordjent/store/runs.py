@@ -76,11 +76,13 @@ def end(
     )
 
 
-def starts_since(connection: Connection, key: str, since: float) -> list[float]:
-    """When the session's runs since then began, oldest first."""
+def starts_around(connection: Connection, key: str, now: float, seconds: float) -> list[float]:
+    """When the session's runs of the last so many seconds began, oldest first; also of the next ones, for a clock
+    may have been set back. What is further ahead than that would hold the session up for too long.
+    """
     rows = connection.execute(
         select(runs.c.started_at)
-        .where(runs.c.key == key, runs.c.started_at > since)
+        .where(runs.c.key == key, runs.c.started_at.between(now - seconds, now + seconds))
         .order_by(runs.c.started_at)
     )
     return [row.started_at for row in rows]
