@@ -76,14 +76,14 @@ async def show(context: Context, key: str, run: str, outcome: Outcome) -> None:
 async def keep(context: Context, place: Place, title: str) -> Kept:
     """Commit what is not committed, and push the branch; what must not be pushed is named and stays."""
     try:
-        left = await threads.run(place.commit_left_overs, title)
+        left = await threads.run_in(place.root, place.commit_left_overs, title)
         withheld = tuple(f"{one.path} ({one.rule})" for one in left.withheld)
-        head = await threads.run(place.head)
+        head = await threads.run_in(place.root, place.head)
         if head == place.base_commit or head == place.remote_head:
             return Kept(commit=head, withheld=withheld)
         reached("left-overs-committed")
         protected = context.config.policy.protected_branches
-        verdict = await threads.run(push.push, place, protected)
+        verdict = await threads.run_in(place.root, push.push, place, protected)
         if isinstance(verdict, Blocked):
             return Kept(commit=head, withheld=withheld, failed=context.redactor.redact(verdict.reason))
         reached("branch-kept")

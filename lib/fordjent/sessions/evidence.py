@@ -31,7 +31,7 @@ async def gather(context: Context, session: Session, run: Run, role: Role, place
         return Evidence(said=any(said), made=made, waits_for=tuple(waiting.waits_for) if waiting else ())
     if pull.number != session.pull:
         await database.write(sessions.note, session.key, pull=pull.number)
-    head = await threads.run(place.head)
+    head = await threads.run_in(place.root, place.head)
     untouched = head == place.start == place.seen
     return Evidence(
         pull=pull.number,

@@ -29,14 +29,15 @@ async def prepare(
         TryLater: the forge or git failed.
     """
     key = session.session_key
+    root = workspaces.root(session.repository)
     if subject.pull and not role.writes_code:
-        return await threads.run(workspaces.prepare_for_reading, key, subject.pull.base)
+        return await threads.run_in(root, workspaces.prepare_for_reading, key, subject.pull.base)
     branch = subject.pull.head if subject.pull else branch_of(key)
     base = subject.pull.base if subject.pull else ""
     if not await context.database.write(sessions.take_branch, session.key, branch, base, time.time()):
         raise Busy(f"another session works on {branch} of {session.repository}")
     try:
-        place = await threads.run(workspaces.prepare, key, branch, base)
+        place = await threads.run_in(root, workspaces.prepare, key, branch, base)
     except EmptyRepository:
         if role.writes_code:
             raise
@@ -47,7 +48,13 @@ async def prepare(
 
 async def look(place: Place) -> Ground:
     """The facts about it that a prompt shows."""
-    return await threads.run(_look, place)
+    return await threads.run_in(place.root, _look, place)
+
+
+async def rest(place: Place) -> None:
+    """End git's helper processes (one per repository and session), which start again where they are needed."""
+    for git in (place.control, place.spot.agents):
+        await threads.run(git.objects.close)
 
 
 def _look(place: Place) -> Ground:

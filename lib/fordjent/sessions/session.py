@@ -95,6 +95,8 @@ class _OneRun:
             log.info("session.ended", state=outcome.state, why=outcome.why, reason=outcome.reason)
         finally:
             await asyncio.shield(self.progress.note(self.context, self.run.id))
+            if self.place:
+                await placing.rest(self.place)
 
     async def _begin(self) -> bool:
         """Note that it works; False: there is nothing to do."""

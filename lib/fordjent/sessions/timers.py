@@ -1,20 +1,22 @@
-"""What comes round by itself: what could not be shown is, idle worktrees go, waiting pull requests are tried."""
+"""What comes round by itself: what could not be shown is, idle worktrees go, waiting pull requests are tried,
+what webhooks missed is looked for."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from fordjent import threads
 from fordjent.context import Context
-from fordjent.deciding.applying import RETRY_MERGE
+from fordjent.deciding.applying import RECONCILE, RETRY_MERGE
 from fordjent.forge.errors import ForgeError
 from fordjent.sessions import showing
 from fordjent.sessions.surroundings import Surroundings
-from fordjent.store import events, sessions, waiting_merges
+from fordjent.store import events, handled, sessions, waiting_merges
 from fordjent.store.sessions import Session
 from fordjent.workspaces.workspaces import folder_of
 from harness.config import seconds
@@ -42,6 +44,7 @@ class Timers:
             self.show: SHOW_SECONDS,
             self.reap: min(REAP_SECONDS, idle / 4),
             self.retry_merges: RETRY_SECONDS,
+            self.reconcile: seconds(self._context.config.sessions.reconcile_interval),
         }
         due = dict.fromkeys(every, time.monotonic() + FIRST_SECONDS)
         while not stop.is_set():
@@ -76,17 +79,27 @@ class Timers:
             session = idle.get(str(path.relative_to(root)))
             if session is None:
                 continue
-            kept = await threads.run(workspaces.remove, session.session_key, session.branch)
+            kept = await threads.run_in(
+                workspaces.root(session.repository), workspaces.remove, session.session_key, session.branch
+            )
             self._context.log.info("session.reaped", session=session.key, kept=kept)
 
     async def retry_merges(self) -> None:
         """Have the pull requests tried again that wait for others, also where no event told that those are gone."""
 
+        await self._make(RETRY_MERGE, waiting_merges.repositories)
+
+    async def reconcile(self) -> None:
+        """Have every repository compared with what was handled of it."""
+        await self._make(RECONCILE, handled.repositories_due)
+
+    async def _make(self, kind: str, repositories: Callable[[Connection], list[str]]) -> None:
+        """An event of ours for each of them, unless one waits: that it is postponed makes no second one."""
+
         def write(connection: Connection, now: float) -> bool:
-            found = waiting_merges.repositories(connection)
-            due = [one for one in found if not events.is_waiting(connection, RETRY_MERGE, one)]
+            due = [one for one in repositories(connection) if not events.is_waiting(connection, kind, one)]
             for repository in due:
-                events.add(connection, RETRY_MERGE, repository, 0, now)
+                events.add(connection, kind, repository, 0, now)
             return bool(due)
 
         if await self._context.database.write(write, time.time()):

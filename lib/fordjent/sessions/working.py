@@ -65,6 +65,8 @@ class Work:
         await showing.react(self.context, self.session.key, sources, on=SEEN)
         await showing.react(self.context, self.session.key, sources, on=WORKING)
         reached("run-briefed")
+        if self.place:
+            await placing.rest(self.place)
         ended = await self._finish_interrupted(conversation, toolbox)
         if self.run.agent_type != ending.BUILTIN:
             return await self._judged(ended or await self._by_cli(conversation, toolbox))
