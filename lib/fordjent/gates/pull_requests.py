@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from fordjent.gates import branch, merge_queue, opening, push, stale, verify
 from fordjent.gates.gate import Blocked, Opened, Passed, Proposal, Verdict, Waiting
+from fordjent.memory import annotating
 from fordjent.store import gate_results, sessions, waiting_merges
 from fordjent.store.gate_results import GateResult
 from fordjent.store.waiting_merges import WaitingMerge
@@ -43,6 +44,7 @@ async def propose(proposal: Proposal) -> Opened | Blocked | Waiting:
         if isinstance(verdict, Blocked):
             await _waits_no_more(proposal)
             return verdict
+    await annotating.annotate(proposal.context, proposal.place)
     repository = proposal.key.repository.lower()
     lock = _locks.setdefault((id(proposal.context.database), repository), asyncio.Lock())
     async with lock:

@@ -12,6 +12,7 @@ from fordjent.context import Context
 from fordjent.forge.reactions import DONE, FAILED, WORKING
 from fordjent.gates import push
 from fordjent.gates.gate import Blocked
+from fordjent.memory import annotating
 from fordjent.roles.roles import Role
 from fordjent.sessions import showing
 from fordjent.sessions.outcome import Outcome
@@ -87,6 +88,7 @@ async def keep(context: Context, place: Place, title: str) -> Kept:
         if isinstance(verdict, Blocked):
             return Kept(commit=head, withheld=withheld, failed=context.redactor.redact(verdict.reason))
         reached("branch-kept")
+        await annotating.annotate(context, place)
         ahead, _ = await threads.run(place.control.ahead_behind, head, place.base_commit)
         return Kept(commits=ahead, commit=head, withheld=withheld)
     except Failure as failure:

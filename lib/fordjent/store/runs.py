@@ -45,6 +45,14 @@ def unfinished(connection: Connection, key: str) -> Run | None:
     return Run(**row._mapping) if row else None
 
 
+def last(connection: Connection, key: str) -> Run | None:
+    """The newest of a session, whether it runs or not."""
+    row = connection.execute(
+        select(runs).where(runs.c.key == key).order_by(runs.c.started_at.desc()).limit(1)
+    ).first()
+    return Run(**row._mapping) if row else None
+
+
 def get(connection: Connection, run_id: str) -> Run:
     return Run(**connection.execute(select(runs).where(runs.c.id == run_id)).one()._mapping)
 
