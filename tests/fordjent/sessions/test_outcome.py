@@ -32,6 +32,8 @@ def ended(reason: Reason = "answered") -> Ended:
         ("answered", Evidence(), "failed", "no_progress"),
         ("max_turns", Evidence(), "failed", "max_turns"),
         ("budget", Evidence(), "failed", "budget"),
+        ("budget", Evidence(said=True), "failed", "budget"),
+        ("budget", MERGED_OR_OPEN, "completed", ""),
         ("error", Evidence(), "failed", "error"),
         ("timeout", Evidence(pull=7, pushed=False), "failed", "timeout"),
         ("no_progress", Evidence(), "failed", "no_progress"),
