@@ -125,6 +125,7 @@ class Role(Table, frozen=True):
 class Policy(Table, frozen=True):
     merge: Literal["human", "auto"] = "human"
     merge_queue: Literal["overlap", "conflict"] = "overlap"
+    ci_timeout: Duration = "60m"
     protected_branches: list[str] = msgspec.field(default_factory=lambda: ["main", "master"])
 
 

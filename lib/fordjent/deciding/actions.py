@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-InputKind = Literal["opened", "comment", "review", "label", "head", "retry", "resumed"]
+InputKind = Literal["opened", "comment", "review", "label", "head", "retry", "checks", "resumed"]
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):

@@ -127,6 +127,7 @@ def _told(given: Input) -> Told:
         "label": "A label was set",
         "head": "The pull request has new commits",
         "retry": "It is tried again",
+        "checks": "Checks of the pull request have failed",
         "resumed": "It goes on",
     }[given.kind]
     return Told(what, given.author, "" if given.kind == "opened" else given.text)

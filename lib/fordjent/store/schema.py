@@ -278,6 +278,19 @@ gate_results = Table(
     Index("gate_results_by_verdict", "gate", "passed"),
 )
 
+waiting_checks = Table(
+    "waiting_checks",
+    metadata,
+    Column("key", ForeignKey("sessions.key"), primary_key=True),
+    Column("repository", String, nullable=False),
+    Column("pull", Integer, nullable=False),
+    Column("commit", String, nullable=False, doc="its head, of which the checks are"),
+    Column("expected", Boolean, nullable=False, doc="whether there must be any, by what the repository has"),
+    Column("since", Float, nullable=False),
+    Column("looks", Integer, nullable=False, default=0, doc="how often it was asked"),
+    Column("look_at", Float, nullable=False, index=True, doc="when it is asked next"),
+)
+
 waiting_merges = Table(
     "waiting_merges",
     metadata,

@@ -312,6 +312,23 @@ def upgrade() -> None:
     op.create_index(op.f("ix_transitions_at"), "transitions", ["at"], unique=False)
     op.create_index(op.f("ix_transitions_key"), "transitions", ["key"], unique=False)
     op.create_table(
+        "waiting_checks",
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("repository", sa.String(), nullable=False),
+        sa.Column("pull", sa.Integer(), nullable=False),
+        sa.Column("commit", sa.String(), nullable=False),
+        sa.Column("expected", sa.Boolean(), nullable=False),
+        sa.Column("since", sa.Float(), nullable=False),
+        sa.Column("looks", sa.Integer(), nullable=False),
+        sa.Column("look_at", sa.Float(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["key"],
+            ["sessions.key"],
+        ),
+        sa.PrimaryKeyConstraint("key"),
+    )
+    op.create_index(op.f("ix_waiting_checks_look_at"), "waiting_checks", ["look_at"], unique=False)
+    op.create_table(
         "waiting_merges",
         sa.Column("key", sa.String(), nullable=False),
         sa.Column("repository", sa.String(), nullable=False),
