@@ -67,6 +67,10 @@ class Office:
             await store(context, one.headers, one.body)
         return len(fresh)
 
+    def lose(self) -> None:
+        """What the forge sent since came to nobody."""
+        self._stored = len(self.forge.delivered())
+
     async def decide(self, context: Context, handlers: dict[str, Handler] | None = None) -> None:
         """Everything that arrived, until nothing of it waits."""
         await self.arrive(context)

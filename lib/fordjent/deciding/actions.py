@@ -64,7 +64,10 @@ class Guide(_Action, frozen=True, kw_only=True, tag="guide"):
 
 
 class Remember(_Action, frozen=True, kw_only=True, tag="remember"):
-    """What is known of an issue or pull request from here on. `state`: open, closed or merged."""
+    """What is known of an issue or pull request from here on. `state`: open, closed or merged.
+
+    `head_commit`: of an event that tells of a pull request's head; else "": it stays as it was.
+    """
 
     repository: str
     number: int
@@ -75,6 +78,7 @@ class Remember(_Action, frozen=True, kw_only=True, tag="remember"):
     title: str
     author: str
     head: str = ""
+    head_commit: str = ""
 
 
 class Reschedule(_Action, frozen=True, kw_only=True, tag="reschedule"):

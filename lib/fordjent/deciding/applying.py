@@ -21,6 +21,8 @@ from fordjent.store import schema as tables
 
 RETRY_MERGE = "retry_merge"
 """Kind of the event that has the pull requests tried again which wait for others."""
+RECONCILE = "reconcile"
+"""Kind of the event that has a repository compared with what was handled of it."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

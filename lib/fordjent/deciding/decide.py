@@ -27,6 +27,8 @@ BLOCKED = "blocked"
 TRIGGERS = ("ready", "plan-approved")
 """Labels that start an issue when a person sets them, a blocked one too."""
 
+_HEADS = ("pull.opened", "pull.synchronized")
+
 Who = Literal["people", "people or the bot", "people or the bot for its reviewer", "anyone"]
 """people: those with write access, and `allowed_senders`; never a bot's login."""
 
@@ -217,6 +219,7 @@ def _remember(event: Event, facts: Facts) -> list[Action]:
             title=event.title,
             author=event.author,
             head=event.pull.head if event.pull else "",
+            head_commit=event.pull.head_commit if event.pull and event.name in _HEADS else "",
         )
     ]
 

@@ -66,7 +66,7 @@ class Dispatcher:
 
     def __init__(self, context: Context, handlers: dict[str, Handler] | None = None) -> None:
         self._context = context
-        self._handlers = {applying.RETRY_MERGE: _retry_merges} if handlers is None else handlers
+        self._handlers = OWN if handlers is None else handlers
         self._questions = Questions(context)
         self._deciding = asyncio.Semaphore(AT_ONCE)
         self._own = asyncio.Semaphore(OWN_AT_ONCE)
@@ -250,3 +250,12 @@ async def _retry_merges(context: Context, repository: str) -> object:
     from fordjent.gates import merging
 
     return await merging.retry_waiting(context, repository)
+
+
+async def _reconcile(context: Context, repository: str) -> object:
+    from fordjent.reconciling import reconciling
+
+    return await reconciling.reconcile(context, repository)
+
+
+OWN: dict[str, Handler] = {applying.RETRY_MERGE: _retry_merges, applying.RECONCILE: _reconcile}

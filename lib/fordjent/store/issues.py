@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
-from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, func, insert, select, update
 
 from fordjent.store.schema import issues
 
 
 class KnownIssue(msgspec.Struct, frozen=True, kw_only=True):
-    """`state`: open, closed or merged. `head`: a pull request's branch. `seen_at`: seconds since 1970."""
+    """`state`: open, closed or merged. `seen_at`: seconds since 1970.
+
+    `head`: a pull request's branch; `head_commit`: where it was when an event last told of that.
+    """
 
     repository: str
     number: int
@@ -26,8 +31,11 @@ class KnownIssue(msgspec.Struct, frozen=True, kw_only=True):
 
 def get(connection: Connection, repository: str, number: int) -> KnownIssue | None:
     row = connection.execute(_GET, {"of_repository": repository, "of_number": number}).first()
-    if row is None:
-        return None
+    return of_row(row) if row else None
+
+
+def of_row(row: Row[Any]) -> KnownIssue:
+    """A whole row of the table."""
     lists = {name: msgspec.json.decode(getattr(row, name)) for name in _LISTS}
     values = {str(name): value for name, value in row._mapping.items()}  # SQLAlchemy's own kind of str
     return msgspec.convert({**values, **lists}, KnownIssue)

@@ -105,6 +105,8 @@ def _head_message(connection: Connection, event: Event, now: float) -> str:
     """Of the newest commit of a pull request, told by the push that came before the new head."""
     if event.subject != "pull" or event.action != "synchronized" or event.pull is None:
         return ""
+    if event.head_message:  # reconciling asked for it
+        return event.head_message
     pushes = connection.execute(
         select(deliveries.c.body)
         .where(

@@ -96,7 +96,7 @@ issues = Table(
     Column("title", Text, nullable=False, default=""),
     Column("author", String, nullable=False, default=""),
     Column("head", String, nullable=False, default="", doc="a pull request's branch"),
-    Column("head_commit", String, nullable=False, default="", doc="the last one that was reviewed"),
+    Column("head_commit", String, nullable=False, default="", doc="the last one that an event told of"),
     Column("seen_at", Float, nullable=False),
 )
 

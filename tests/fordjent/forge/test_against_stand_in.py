@@ -28,6 +28,7 @@ from fordjent.forge import (
     reviews,
     server,
     statuses,
+    timeline,
     users,
 )
 from fordjent.forge.errors import (
@@ -407,6 +408,26 @@ def test_a_narrow_token_may_not_ask_who_it_is_and_is_good_for_the_rest(forge: St
             return (await repositories.get(client, REPOSITORY)).full_name
 
     assert asyncio.run(ask()) == REPOSITORY
+
+
+def test_who_did_what_is_told_by_the_timeline(forge: StandIn) -> None:
+    bob, alice = forge.api_as("bob"), forge.api_as("alice")
+    bob.open_issue(REPOSITORY, "One")
+    alice.label(REPOSITORY, 1, "ready")
+    bob.assign(REPOSITORY, 1, "alice")
+    bob.unlabel(REPOSITORY, 1, "ready")
+    alice.close(REPOSITORY, 1)
+
+    async def ask(client: Forge) -> list[tuple[str, str, str]]:
+        told = await timeline.since(client, REPOSITORY, 1, datetime(2020, 1, 1, tzinfo=UTC))
+        return [(one.type, one.user.login, one.label_set) for one in told]
+
+    assert as_bot(forge, ask) == [
+        ("label", "alice", "ready"),
+        ("assignees", "bob", ""),
+        ("label", "bob", ""),
+        ("close", "alice", ""),
+    ]
 
 
 def test_an_archived_repository_takes_nothing(forge: StandIn) -> None:

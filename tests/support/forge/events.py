@@ -38,6 +38,9 @@ class Events:
         commit: str = "",
     ) -> None:
         """An issue or a pull request was opened, edited, closed, labelled (`kind` label), assigned, …"""
+        from tests.support.forge import timeline
+
+        timeline.note(issue, sender, action)
         if issue.pull:
             event = f"pull_request_{kind}" if kind else "pull_request"
             self.pull(where, issue, sender, event, action, changes=changes, commit=commit)

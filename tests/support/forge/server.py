@@ -28,7 +28,7 @@ from tests.support.forge.users import add_token, add_user
 
 ANSWERING = (
     "users", "repositories", "branches", "labels", "issues", "comments", "reactions", "dependencies", "hooks",
-    "pulls", "reviews", "merging", "statuses", "contents", "objects",
+    "pulls", "reviews", "merging", "statuses", "contents", "objects", "timeline",
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from tests.support.forge.bare import Bare
 
@@ -141,6 +142,10 @@ class Issue:
     closed: str | None = None
     # Counted when a comment comes or goes, and only then: reviews count, but do not cause it.
     comments_counted: int = 0
+    # What `timeline` tells besides comments, as (type, user, fields), and what it told last.
+    timeline: list[tuple[str, User, dict[str, Any], str]] = field(default_factory=list)
+    labels_told: dict[str, Label] = field(default_factory=dict)
+    assignees_told: dict[str, User] = field(default_factory=dict)
 
     def count_comments(self) -> None:
         reviews = self.pull.reviews if self.pull else []

@@ -1,0 +1,1 @@
+"""What webhooks missed: the forge's lists against what was handled, every few minutes."""
