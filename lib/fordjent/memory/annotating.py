@@ -55,7 +55,7 @@ async def annotate(context: Context, place: Place) -> int:
     last = await context.database.read(runs.last, key)
     if last is None or place.for_reading:
         return 0
-    spent = await context.database.read(memories.spent, last.id)
+    spent = await context.database.read(memories.spent, key, last.id)
     note = Note(
         session=key, run=last.id, role=last.role, model=spent.model, cost_usd=spent.cost_microdollars / 1e6
     )

@@ -8,6 +8,7 @@ import msgspec
 
 from fordjent.config import Config
 from fordjent.deciding.actions import Input
+from fordjent.memory.recall import NOTHING, Past
 from fordjent.roles.roles import Role
 from fordjent.sessions.facts import Subject
 from harness import templates
@@ -38,7 +39,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     place: Ground | None = None
     base: str = ""
     own_pull: int = 0
-    notes: tuple[str, ...] = ()
+    past: Past = NOTHING
     instructions: str = ""
 
 
@@ -71,12 +72,12 @@ def system(config: Config, role: Role, repository: str, me: str) -> str:
 
 def task(config: Config, brief: Brief, inputs: Sequence[Input]) -> str:
     """The first message of a session."""
-    return _render(config, "fordjent/task.md.j2", brief, inputs)
+    return _render(config, "fordjent/task.md.j2", brief, inputs, goes_on=False)
 
 
 def again(config: Config, brief: Brief, inputs: Sequence[Input]) -> str:
     """The first message of a later run."""
-    return _render(config, "fordjent/again.md.j2", brief, inputs)
+    return _render(config, "fordjent/again.md.j2", brief, inputs, goes_on=True)
 
 
 def meanwhile(config: Config, inputs: Sequence[Input]) -> str:
@@ -113,10 +114,12 @@ def instructions(git: Git, commit: str) -> str:
     return text[:INSTRUCTIONS_BYTES].decode("utf-8", "replace") + cut
 
 
-def _render(config: Config, template: str, brief: Brief, inputs: Sequence[Input]) -> str:
+def _render(config: Config, template: str, brief: Brief, inputs: Sequence[Input], *, goes_on: bool) -> str:
+    """`goes_on`: what was said before stands above it in the conversation."""
     values = {name: getattr(brief.subject, name) for name in Subject.__struct_fields__}
     values |= {name: getattr(brief, name) for name in Brief.__struct_fields__ if name != "subject"}
-    return templates.render(config, template, **values, inputs=[_told(one) for one in inputs])
+    told = [_told(one) for one in inputs]
+    return templates.render(config, template, **values, inputs=told, goes_on=goes_on)
 
 
 def _told(given: Input) -> Told:
@@ -129,5 +132,6 @@ def _told(given: Input) -> Told:
         "retry": "It is tried again",
         "checks": "Checks of the pull request have failed",
         "resumed": "It goes on",
+        "parts": "All its parts are done",
     }[given.kind]
     return Told(what, given.author, "" if given.kind == "opened" else given.text)

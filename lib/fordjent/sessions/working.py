@@ -13,6 +13,7 @@ from fordjent.agent.protocols import Ended, Limits
 from fordjent.context import Context
 from fordjent.deciding.actions import Input
 from fordjent.forge.reactions import SEEN, WORKING
+from fordjent.memory import recall
 from fordjent.models.messages import answer_to, user
 from fordjent.models.metering import MeteredModel, Payer
 from fordjent.models.models import Models
@@ -23,7 +24,7 @@ from fordjent.sessions.conversation import Progress, SessionConversation
 from fordjent.sessions.facts import Subject
 from fordjent.sessions.identity import Identity
 from fordjent.sessions.outcome import Outcome, judge
-from fordjent.store import inputs, notes
+from fordjent.store import inputs
 from fordjent.store.runs import Run
 from fordjent.store.sessions import Session
 from fordjent.tools.scope import NotHere, Scope
@@ -121,12 +122,11 @@ class Work:
         return [one.source for one in taken]
 
     async def _brief(self) -> Brief:
-        place, database = self.place, self.context.database
-        noted = await database.read(notes.of_key, self.session.key)
+        place = self.place
         brief = Brief(
             repository=self.session.repository,
             subject=self.subject,
-            notes=tuple(note.text for note in noted),
+            past=await recall.of(self.context, self.session, place),
         )
         if place is None:
             return brief
@@ -134,7 +134,7 @@ class Work:
         return Brief(
             repository=brief.repository,
             subject=brief.subject,
-            notes=brief.notes,
+            past=brief.past,
             place=await placing.look(place),
             base=place.base,
             own_pull=pull.number if pull and not pull.merged and self.role.makes_pull else 0,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 from sqlalchemy import Connection, func, or_, select
 
-from fordjent.store.schema import model_calls, sessions
+from fordjent.models.messages import Message
+from fordjent.store.schema import messages, model_calls, sessions, tool_calls
 
 
 class Spent(msgspec.Struct, frozen=True):
@@ -15,11 +16,11 @@ class Spent(msgspec.Struct, frozen=True):
     cost_microdollars: int = 0
 
 
-def spent(connection: Connection, run: str) -> Spent:
+def spent(connection: Connection, key: str, run: str) -> Spent:
     """What a run has cost until now, and whom it asked."""
     rows = connection.execute(
         select(model_calls.c.model, func.sum(model_calls.c.cost_microdollars))
-        .where(model_calls.c.run == run, model_calls.c.state != "reserved")
+        .where(model_calls.c.key == key, model_calls.c.run == run, model_calls.c.state != "reserved")
         .group_by(model_calls.c.model)
         .order_by(func.count().desc(), model_calls.c.model)
     ).all()
@@ -34,3 +35,35 @@ def changed_since(connection: Connection, since: float) -> list[str]:
         .order_by(sessions.c.key)
     )
     return [row.key for row in rows]
+
+
+def tools(connection: Connection, key: str, run: str, limit: int = 8) -> tuple[str, ...]:
+    """The tools that a run used and how often, e.g. "bash 4", the most used first."""
+    calls = func.count()
+    rows = connection.execute(
+        select(tool_calls.c.name, calls)
+        .where(tool_calls.c.key == key, tool_calls.c.run == run)
+        .group_by(tool_calls.c.name)
+        .order_by(calls.desc(), tool_calls.c.name)
+        .limit(limit)
+    )
+    return tuple(f"{name} {count}" for name, count in rows)
+
+
+def last_words(connection: Connection, keys: list[str], looked_through: int = 200) -> str:
+    """What sessions said last, the newest of them; "": nothing in their last messages."""
+    newest, words = 0.0, ""
+    for key in keys:
+        rows = connection.execute(
+            select(messages.c.message, messages.c.at)
+            .where(messages.c.key == key)
+            .order_by(messages.c.seq.desc())
+            .limit(looked_through)
+        )
+        for row in rows:
+            message = msgspec.json.decode(row.message, type=Message)
+            if message.role == "assistant" and message.content.strip():
+                if row.at > newest:
+                    newest, words = row.at, message.content
+                break
+    return words

@@ -17,6 +17,7 @@ from fordjent.config import Config, Forgejo, Provider, Webhook
 from fordjent.config import Role as RoleSettings
 from fordjent.deciding.actions import Input
 from fordjent.forge.forge import Forge
+from fordjent.memory.recall import Past, Worked
 from fordjent.roles import roles
 from fordjent.session_key import SessionKey
 from fordjent.sessions import briefing, facts
@@ -102,7 +103,25 @@ def test_an_issue_is_told_with_its_comments_parent_and_siblings(place: Path, for
             left_over=("notes.txt",),
         ),
         base="main",
-        notes=("The greeting is in greeting.py.",),
+        past=Past(
+            notes=("The greeting is in greeting.py.",),
+            runs=(
+                Worked(
+                    at="2026-01-02T03:04:05+00:00",
+                    on="issue #2",
+                    role="implementer",
+                    outcome="blocked",
+                    reason="it asked a question",
+                    turns=3,
+                    tools=("bash 2", "read_file 1"),
+                ),
+            ),
+            pull=7,
+            pull_state="open",
+            last_words=INJECTION,
+            summary=INJECTION,
+            summary_path="docs/issues/0002-summary.md",
+        ),
         instructions="Run `make test`.",
     )
     given = [
@@ -112,7 +131,7 @@ def test_an_issue_is_told_with_its_comments_parent_and_siblings(place: Path, for
     text = briefing.task(configured(place), brief, given)
     matches("task-issue.md", text)
     assert text.count("And good night?") == 1
-    assert "~~~~~\n" + INJECTION in text
+    assert text.count("~~~~~\n" + INJECTION) == 3
 
 
 def test_a_pull_request_is_told_with_its_reviews_and_what_it_settles(place: Path, forge: StandIn) -> None:
