@@ -52,6 +52,7 @@ def _environment(folder: Path) -> Environment:
         loader=jinja2.FileSystemLoader([folder, Path(__file__).parent]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=shown.as_text,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -63,7 +64,6 @@ def _environment(folder: Path) -> Environment:
         "length_of": shown.length,
         "moment": shown.moment,
         "moment_of": shown.moment_of,
-        "plain": shown.plain,
     }
     environment.globals |= {
         "bars": plots.bars,

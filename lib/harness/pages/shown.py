@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import time
-import unicodedata
 from datetime import UTC, datetime
 
 from markupsafe import Markup
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
-_BIDIRECTIONAL = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)))
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+"""Control characters, and those that change the direction of writing."""
 
 
 def count(value: float) -> str:
@@ -18,21 +21,21 @@ def count(value: float) -> str:
 
 
 def dollars(value: float) -> str:
-    """US dollars, small ones with more digits; nothing that was spent looks like nothing."""
+    """US dollars; of less than one as many digits as it takes to see them: $0.25, $0.0031, $0.000007."""
     if value == 0 or abs(value) >= 1:
         return f"${value:,.2f}"
     digits = 4 if abs(value) >= 0.0001 else 6
-    return f"${value:.{digits}f}"
+    whole, _, rest = f"{value:.{digits}f}".partition(".")
+    return f"${whole}.{rest.rstrip('0'):0<2}"
 
 
 def length(seconds: float) -> str:
-    """A span of time by its two largest units: "1 h 20 min"."""
+    """A span of time as exactly as it matters: "8.5 s", "12 min", "1 h 20 min", "3 days"."""
     whole = max(0, round(seconds))
     if whole < MINUTE:
         return f"{seconds:.1f} s" if 0 < seconds < 10 else f"{whole} s"
     if whole < HOUR:
-        minutes, rest = divmod(whole, 60)
-        return f"{minutes} min" + (f" {rest} s" if rest and minutes < 10 else "")
+        return f"{whole // 60} min"
     hours, minutes = divmod(whole // 60, 60)
     if hours < 48:
         return f"{hours} h" + (f" {minutes} min" if minutes else "")
@@ -70,9 +73,9 @@ def ago(at: float, now: float | None = None) -> Markup:
 
 def plain(text: str) -> str:
     """Without what draws over, hides or turns the text around it; line feeds and tabs stay."""
-    return "".join(
-        character
-        for character in text.replace("\r\n", "\n")
-        if character in "\n\t"
-        or (unicodedata.category(character) not in ("Cc", "Cs") and character not in _BIDIRECTIONAL)
-    )
+    return _UNSEEN.sub("", text.replace("\r\n", "\n"))
+
+
+def as_text(value: object) -> object:
+    """What a template puts out: `plain`, unless it is an element that we made."""
+    return plain(value) if type(value) is str else value

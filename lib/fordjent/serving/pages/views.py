@@ -17,7 +17,6 @@ from fordjent.sessions import steering
 from fordjent.store import deliveries, overview, pausing, statistics, traces
 from harness.errors import BadData, Busy
 from harness.pages.guard import Form, Guard
-from harness.pages.shown import plain
 
 if TYPE_CHECKING:
     from fordjent.context import Context
@@ -157,7 +156,7 @@ class Views:
         )
 
     def _clean(self, text: str) -> str:
-        return plain(self._context.redactor.redact(text))
+        return self._context.redactor.redact(text)
 
 
 def _possible(one: overview.Shown) -> list[steering.What]:
