@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ent_agent import sample, setting_up
-from ent_agent.loop.progress import plain
 from ent_agent.setting_up import Answers
 from ent_agent.tracker.model import Issue
 from ent_agent.tracker.reader import open_tracker
@@ -19,6 +18,7 @@ from harness import git as git_
 from harness import process
 from harness.errors import Usage
 from harness.git import Git
+from harness.plain import plain
 
 MARKER = ".ent-agent-demo"
 LOOP_SECONDS = 600.0

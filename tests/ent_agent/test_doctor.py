@@ -15,10 +15,11 @@ import pytest
 from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.doctor import content, examination, programs
-from ent_agent.doctor.findings import Finding, exit_code, ok, problem, warning
 from ent_agent.repositories import repositories
 from ent_agent.running import runs
 from ent_agent.selection import pausing
+from harness.doctor import checks
+from harness.doctor.findings import Finding, exit_code, ok, problem, warning
 from harness.git import Git
 from tests.support.sample import BROKEN, Sample, configuration
 from tests.support.ssh_server import SSHD, MuteServer, SshServer
@@ -110,8 +111,8 @@ def test_a_check_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None
         time.sleep(60)
         yield ok("x", "")
 
-    monkeypatch.setattr(examination, "CHECK_SECONDS", 0.2)
-    (finding,) = examination.bounded("x", hangs)
+    monkeypatch.setattr(checks, "CHECK_SECONDS", 0.2)
+    (finding,) = checks.bounded("x", hangs)
     assert finding.status == "problem" and "no answer" in finding.message
 
 
@@ -122,7 +123,7 @@ def test_a_bug_in_one_check_is_seen_and_does_not_hide_the_others(monkeypatch: py
 
     seen: list[type[BaseException]] = []
     monkeypatch.setattr(threading, "excepthook", lambda bug: seen.append(bug.exc_type))
-    first, second = examination.bounded("x", broken)
+    first, second = checks.bounded("x", broken)
     for thread in threading.enumerate():
         if thread.name == "x":
             thread.join(5)

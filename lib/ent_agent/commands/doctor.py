@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
-
 from ent_agent.cli import Command
-from ent_agent.doctor.findings import Finding, exit_code
 from harness.command_line import cli
+from harness.doctor.showing import told
 from harness.errors import Failure
 
 USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -40,7 +37,7 @@ class Doctor(Command):
         if self.cron:
             self._again_as_cron()
         found = examine(self.config_path or None)
-        return exit_code(_shown(found) if sys.stdout.isatty() else _written(found))
+        return told(found, as_json=not sys.stdout.isatty())
 
     def _again_as_cron(self) -> None:
         """Replace this process by one with cron's environment; returns only by an error."""
@@ -59,37 +56,6 @@ class Doctor(Command):
         sys.stdout.flush()
         os.chdir(kept.get("HOME", "/"))
         os.execve(sys.executable, words, {**kept, "PATH": path, "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"})
-
-
-def _written(findings: Iterable[Finding]) -> list[Finding]:
-    written = []
-    for finding in findings:
-        sys.stdout.buffer.write(msgspec.json.encode(finding) + b"\n")
-        sys.stdout.buffer.flush()
-        written.append(finding)
-    return written
-
-
-def _shown(findings: Iterable[Finding]) -> list[Finding]:
-    """A table whose commands are never broken, so that they can be copied."""
-    from rich.console import Console
-    from rich.text import Text
-
-    from ent_agent.loop.progress import plain
-
-    styles = {"ok": "green", "warning": "yellow", "problem": "bold red"}
-    console = Console(highlight=False, markup=False, emoji=False)
-    shown = []
-    for finding in findings:
-        status = Text(f"{finding.status:8}", styles[finding.status])
-        line = Text.assemble(status, (f"{finding.check:17}", "cyan"), plain(finding.message))
-        console.print(line, soft_wrap=True)
-        if finding.fix:
-            console.print(Text(f"{'':25}{plain(finding.fix)}", "bold"), soft_wrap=True)
-        shown.append(finding)
-    counts = [sum(finding.status == status for finding in shown) for status in ("problem", "warning")]
-    console.print(f"\n{counts[0]} problems, {counts[1]} warnings")
-    return shown
 
 
 def main() -> None:

@@ -70,7 +70,7 @@ def _write(one: Removal) -> None:
 
 
 def _show(one: Removal) -> None:
-    from ent_agent.loop.progress import plain
+    from harness.plain import plain
 
     print(f"{one.verdict.replace('_', ' '):13}{one.kind:11}{plain(one.name)}\n{'':24}{plain(one.reason)}")
 

@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Iterator
 
 from ent_agent.config import Config
-from ent_agent.doctor.findings import Finding, ok, problem, warning
 from ent_agent.finalization import secrecy
 from ent_agent.running import workplace
 from harness import agent_environment, invocation, process, sandbox
 from harness.adapter import Adapter
+from harness.doctor.findings import Finding, ok, problem, warning
 
 LOGIN_SECONDS = 30.0
 SAID_CHARACTERS = 200

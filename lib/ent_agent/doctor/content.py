@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ent_agent.doctor.findings import Finding, ok, problem, warning
 from ent_agent.doctor.origin import Origin
 from ent_agent.repositories import origin
 from ent_agent.tracker.reader import Tracker
 from harness import git as git_
 from harness import process
+from harness.doctor.findings import Finding, ok, problem, warning
 
 FETCH_SECONDS = 120.0
 AHEAD_SECONDS = 24 * 3600.0

@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 import functools
-import queue
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ent_agent import config as configuration
 from ent_agent.config import Config
 from ent_agent.doctor import agent, content, machine, origin, programs, settings
-from ent_agent.doctor.findings import Finding, of_failure, ok, problem, warning
 from ent_agent.finalization import secrecy
-from harness.errors import BadConfig, Failure
+from harness.doctor import programs as common
+from harness.doctor.checks import bounded, without_secrets
+from harness.doctor.findings import Finding, of_failure, ok, problem, warning
+from harness.doctor.machine import clock
+from harness.errors import BadConfig
 from harness.git import Git
-
-CHECK_SECONDS = 200.0
-"""Of one check, whatever it waits for: a file system that hangs, say. What asks the network ends sooner."""
-
-Check = Callable[[], Iterator[Finding]]
 
 
 def examine(config_path: str | None) -> Iterator[Finding]:
     """Everything, as it is found. Secrets are taken out."""
-    yield from bounded("python", programs.python)
+    yield from bounded("python", common.python)
     yield from bounded("programs", programs.needed)
-    yield from bounded("clock", machine.clock)
+    yield from bounded("clock", clock)
     try:
         config = configuration.load(config_path)
     except BadConfig as failure:
         yield of_failure("config", failure)
         return
-    redactor = secrecy.redactor(config)
-    for finding in _with_config(config):
-        yield Finding(
-            check=finding.check,
-            status=finding.status,
-            message=redactor.redact(finding.message),
-            fix=redactor.redact(finding.fix),
-            missing=finding.missing,
-        )
+    yield from without_secrets(_with_config(config), secrecy.redactor(config))
 
 
 def _with_config(config: Config) -> Iterator[Finding]:
@@ -93,37 +81,3 @@ def signature(git: Git) -> Iterator[Finding]:
 
 def _has_problem(findings: list[Finding]) -> bool:
     return any(finding.status == "problem" for finding in findings)
-
-
-def bounded(name: str, check: Check) -> Iterator[Finding]:
-    """What a check finds, in a thread of its own, so that nothing it waits for can hold up the rest."""
-    found: queue.SimpleQueue[Finding | None] = queue.SimpleQueue()
-    threading.Thread(target=_look, args=(name, check, found), name=name, daemon=True).start()
-    while True:
-        try:
-            finding = found.get(timeout=CHECK_SECONDS)
-        except queue.Empty:
-            yield problem(name, f"no answer within {CHECK_SECONDS:.0f} s")
-            return
-        if finding is None:
-            return
-        yield finding
-
-
-def _look(name: str, check: Check, found: queue.SimpleQueue[Finding | None]) -> None:
-    """Put what the check finds, and None at the end of it. A bug is seen, and does not end the others."""
-    finished = False
-    try:
-        for finding in check():
-            found.put(finding)
-        finished = True
-    except Failure as failure:
-        found.put(of_failure(name, failure))
-        finished = True
-    except OSError as error:
-        found.put(problem(name, f"{error.filename or name}: {error.strerror or error}"))
-        finished = True
-    finally:
-        if not finished:
-            found.put(problem(name, "the check itself failed: this is a bug of ent-agent"))
-        found.put(None)

@@ -11,10 +11,10 @@ from pathlib import Path
 from ent_agent import state
 from ent_agent.claims.claim_value import ClaimValue
 from ent_agent.config import Config
-from ent_agent.doctor.findings import Finding, ok, problem, warning
 from ent_agent.repositories import identity, listing, origin, pushing, repositories, syncing
 from ent_agent.repositories.pushing import Update
 from harness import process
+from harness.doctor.findings import Finding, ok, problem, warning
 from harness.git import Git, init_bare
 
 ANSWER_SECONDS = 60.0

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ent_agent.config import Config
-from ent_agent.doctor.findings import Finding, ok, problem, warning
-from ent_agent.doctor.programs import why_not_runnable
 from ent_agent.repositories import identity, keys
+from harness.doctor.findings import Finding, ok, problem, warning
+from harness.doctor.programs import why_not_runnable
 from harness.redaction import is_secret_name
 
 

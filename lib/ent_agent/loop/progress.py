@@ -9,6 +9,8 @@ from typing import IO, Literal, Protocol
 
 import msgspec
 
+from harness.plain import plain
+
 Level = Literal["info", "warning", "error"]
 Value = str | int | float | bool | list[str] | None
 
@@ -73,11 +75,6 @@ class Readable:
         )
         with self._lock:
             self._console.print(line, soft_wrap=True)
-
-
-def plain(text: str) -> str:
-    """Text from issues and agents without control characters, so that it cannot steer a terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def short_ids(text: str) -> str:

@@ -10,11 +10,12 @@ from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.finalization import secrecy
 from ent_agent.loop import telling
-from ent_agent.loop.progress import duration, plain
+from ent_agent.loop.progress import duration
 from ent_agent.running import runs, workplace
 from ent_agent.running.runs import Run
 from harness import lock
 from harness.errors import BadData
+from harness.plain import plain
 
 POLL_SECONDS = 0.3
 

@@ -8,9 +8,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ent_agent.loop.progress import duration, plain, short_ids
+from ent_agent.loop.progress import duration, short_ids
 from ent_agent.records import Usage
 from ent_agent.status.status import PastRun, Status
+from harness.plain import plain
 
 OUTCOME_STYLES = {"completed": "green", "stuck": "yellow", "cancelled": "dim"}
 

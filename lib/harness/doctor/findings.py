@@ -38,7 +38,7 @@ def problem(check: str, message: str, fix: str = "", *, missing: bool = False) -
 
 
 def of_failure(check: str, failure: Failure) -> Finding:
-    """The problem that a failure of one of the loop's own functions is."""
+    """The problem that a failure of one of our own functions is."""
     return problem(check, failure.message, failure.hint, missing=isinstance(failure, Missing))
 
 
