@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_MOST_IDLE = 2
+"""Processes that are kept for the next question."""
 _PIPE_BYTES = 60_000  # two chunks of requests, sent ahead of the answers, must fit a pipe's 64 KiB
 
 
@@ -52,10 +54,10 @@ class CatFile:
         except BrokenPipeError as error:
             raise self._no_answer() from error
         finally:
-            if asked or reader.poll() is not None:  # left half-way: the next would get these answers
+            if asked:  # left half-way: the next would get these answers
                 _end(reader)
             else:
-                self._idle.append(reader)
+                self._give_back(reader)
 
     def resolve(self, name: str) -> str | None:
         """The id that a full ref name stands for just now, without a process of its own; None: no such ref."""
@@ -71,16 +73,27 @@ class CatFile:
         if not words:
             _end(reader)
             raise self._no_answer()
-        self._idle.append(reader)
+        self._give_back(reader)
         return words[0].decode("ascii") if len(words) == 3 and words[2].isdigit() else None
 
     def close(self) -> None:
-        while self._idle:
-            _end(self._idle.pop())
+        while reader := self._idle_one():
+            _end(reader)
+
+    def _give_back(self, reader: subprocess.Popen[bytes]) -> None:
+        if reader.poll() is None and len(self._idle) < _MOST_IDLE:
+            self._idle.append(reader)
+        else:
+            _end(reader)
+
+    def _idle_one(self) -> subprocess.Popen[bytes] | None:
+        try:
+            return self._idle.pop()
+        except IndexError:  # also where another thread was quicker
+            return None
 
     def _take(self) -> subprocess.Popen[bytes]:
-        while self._idle:
-            reader = self._idle.pop()
+        while reader := self._idle_one():
             if reader.poll() is None:
                 return reader
             _end(reader)

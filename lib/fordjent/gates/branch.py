@@ -26,7 +26,7 @@ async def check(proposal: Proposal) -> Passed | Blocked:
     Raises:
         TryLater: git failed, or the branch is gone.
     """
-    return await threads.run(_check, proposal)
+    return await threads.run_in(proposal.place.root, _check, proposal)
 
 
 def stray(paths: Sequence[str], in_base: Sequence[str]) -> list[str]:

@@ -22,8 +22,8 @@ async def check(proposal: Proposal) -> Passed | Waiting:
         ForgeError, TryLater: it does not.
     """
     place, forge, repository = proposal.place, proposal.forge, proposal.key.repository
-    tip = await threads.run(place.head)
-    ours = await threads.run(place.changed_files)
+    tip = await threads.run_in(place.root, place.head)
+    ours = await threads.run_in(place.root, place.changed_files)
     others = [
         pull
         async for pull in pulls.list_open(forge, repository)

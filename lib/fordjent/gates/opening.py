@@ -21,7 +21,7 @@ async def check(proposal: Proposal) -> Opened | Blocked:
         ForgeError: the forge did not open it; the next attempt looks first whether it did.
     """
     place, forge, repository = proposal.place, proposal.forge, proposal.key.repository
-    tip = await threads.run(place.head)
+    tip = await threads.run_in(place.root, place.head)
     title = " ".join(proposal.context.redactor.redact(proposal.title).split())[:LONGEST_TITLE]
     if not title:
         return Blocked(gate=GATE, reason="the title is empty", what_to_do="Give one.", commit=tip)

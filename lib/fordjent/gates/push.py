@@ -22,7 +22,9 @@ async def check(proposal: Proposal) -> Passed | Blocked:
     Raises:
         TryLater: the forge did not answer, so that it is not known what became of it.
     """
-    return await threads.run(push, proposal.place, proposal.context.config.policy.protected_branches)
+    place = proposal.place
+    protected = proposal.context.config.policy.protected_branches
+    return await threads.run_in(place.root, push, place, protected)
 
 
 def push(place: Place, protected: Sequence[str]) -> Passed | Blocked:

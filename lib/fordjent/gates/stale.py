@@ -21,7 +21,7 @@ async def check(proposal: Proposal) -> Passed | Blocked:
     Raises:
         TryLater: the forge or git failed; nothing is changed.
     """
-    return await threads.run(_check, proposal.place)
+    return await threads.run_in(proposal.place.root, _check, proposal.place)
 
 
 def _check(place: Place) -> Passed | Blocked:

@@ -43,7 +43,7 @@ async def check(proposal: Proposal) -> Passed | Blocked:
         BadConfig: the sandbox that was asked for cannot be had.
     """
     config, place, database = proposal.context.config, proposal.place, proposal.context.database
-    tip = await threads.run(place.head)
+    tip = await threads.run_in(place.root, place.head)
     wanted = configured(config) or await threads.run(found_in, place.control, tip)
     runnable = [one for one in wanted if not one.program or which(one.program)]
     missing = sorted({one.program for one in wanted} - {one.program for one in runnable})
@@ -59,7 +59,9 @@ async def check(proposal: Proposal) -> Passed | Blocked:
         blocked = await _failure(proposal, ground, one, until, tip)
         if blocked:
             return blocked
-    return await threads.run(_as_before, place, tip) or Passed(gate=GATE, commit=tip, note=note)
+    return await threads.run_in(place.root, _as_before, place, tip) or Passed(
+        gate=GATE, commit=tip, note=note
+    )
 
 
 def configured(config: Config) -> list[Check]:

@@ -73,7 +73,7 @@ async def _proposed(context: Context, row: WaitingMerge, key: SessionKey) -> Ope
 
     forge, token = context.forge, context.config.forgejo.token
     workspaces = await threads.run(Workspaces, context.config, forge.url, token, redactor=context.redactor)
-    place = await threads.run(workspaces.prepare, key, row.head, row.base)
+    place = await threads.run_in(workspaces.root(key.repository), workspaces.prepare, key, row.head, row.base)
     proposal = Proposal(
         context=context,
         forge=forge,

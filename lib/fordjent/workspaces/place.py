@@ -62,6 +62,11 @@ class Place:
         return self.spot.path
 
     @property
+    def root(self) -> Path:
+        """The folder of the repository, for `threads.run_in`."""
+        return self.spot.pair.root
+
+    @property
     def branch(self) -> str:
         return self.spot.branch
 
@@ -151,8 +156,10 @@ class Place:
         Raises:
             TryLater: the branch is gone, or git refuses its objects.
         """
-        with self.spot.pair.locked():
-            commit = self.spot.brought_home(self.spot.ref)
+        commit = self.spot.agents.resolve(self.spot.ref)
+        if commit is None or not self.control.resolve(f"{commit}^{{commit}}"):
+            with self.spot.pair.locked():
+                commit = self.spot.brought_home(self.spot.ref)
         if commit is None:
             raise TryLater(
                 f"the branch {self.branch} is gone, or has objects that git refuses", code="no_branch"

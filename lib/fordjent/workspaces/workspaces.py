@@ -8,6 +8,7 @@ upper and lower case, so the folders are in lower case. All of it blocks: in a t
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +52,14 @@ def branch_of(key: SessionKey) -> str:
     return f"{ISSUE_BRANCH}{key.number}"
 
 
+@dataclass(frozen=True)
+class _Fetch:
+    """`began`: by the monotonic clock."""
+
+    began: float
+    found: Fetched
+
+
 class Workspaces:
     """`person`: who commits what we commit ourselves."""
 
@@ -71,6 +80,8 @@ class Workspaces:
         self._settings = (
             pairs.CONTROL_CONFIG | pairs.without_lfs() | credentials.settings(self._url, credential)
         )
+        self._pairs: dict[Path, Pair] = {}
+        self._last: dict[Path, _Fetch] = {}
 
     def pair(self, repository: str) -> Pair:
         """
@@ -79,9 +90,16 @@ class Workspaces:
         """
         if not is_repository(repository):
             raise BadData(f"{repository!r} is no repository", hint="like owner/name")
-        root = self._config.state_dir / "repositories" / repository.lower()
-        git = Git(root / "control.git", person=self._person, config=self._settings)
-        return Pair(root, git, NAMESPACE)
+        root = self.root(repository)
+        known = self._pairs.get(root)
+        if known is None:
+            git = Git(root / "control.git", person=self._person, config=self._settings)
+            known = self._pairs.setdefault(root, Pair(root, git, NAMESPACE))
+        return known
+
+    def root(self, repository: str) -> Path:
+        """Its folder."""
+        return self._config.state_dir / "repositories" / repository.lower()
 
     def fetch(self, repository: str, *more: str) -> Fetched:
         """Bring `control.git` and what the agents see up to date; `more`: refspecs besides the branches.
@@ -89,9 +107,9 @@ class Workspaces:
         Raises:
             TryLater: the forge did not answer, or refused.
         """
-        pair = self.pair(repository)
+        pair, asked = self.pair(repository), time.monotonic()
         with pair.locked():
-            return self._fetch(pair, repository, more)
+            return self._fetch(pair, repository, more, asked)
 
     def prepare(self, key: SessionKey, branch: str = "", base: str = "") -> Place:
         """A worktree on `branch`, exactly as the forge has it, with what is ours and unpushed on top.
@@ -106,9 +124,9 @@ class Workspaces:
             TryLater: the forge or git failed.
         """
         branch = check_branch_name(branch or branch_of(key))
-        pair = self.pair(key.repository)
+        pair, asked = self.pair(key.repository), time.monotonic()
         with pair.locked():
-            fetched = self._fetch(pair, key.repository, ())
+            fetched = self._fetch(pair, key.repository, (), asked)
             base = check_branch_name(base or self._default(fetched, key.repository))
             commit = pair.git.resolve(f"{REMOTE}{base}")
             if commit is None:
@@ -122,10 +140,10 @@ class Workspaces:
         Raises:
             TryLater: the forge has no such pull request, or git failed.
         """
-        pair = self.pair(key.repository)
+        pair, asked = self.pair(key.repository), time.monotonic()
         head = f"{NAMESPACE}pulls/{key.number}"
         with pair.locked():
-            fetched = self._fetch(pair, key.repository, (f"+refs/pull/{key.number}/head:{head}",))
+            fetched = self._fetch(pair, key.repository, (f"+refs/pull/{key.number}/head:{head}",), asked)
             base = check_branch_name(base or self._default(fetched, key.repository))
             commit = pair.git.resolve(head)
             if commit is None:
@@ -152,14 +170,31 @@ class Workspaces:
 
     def forget(self, repository: str) -> None:
         """Remove a repository that is gone from the forge, with all that is in it."""
-        folders.remove(self.pair(repository).root)
+        root = self.root(repository)
+        for known in (self._pairs, self._last):
+            known.pop(root, None)
+        folders.remove(root)
 
     # ---- parts
 
-    def _fetch(self, pair: Pair, repository: str, more: tuple[str, ...]) -> Fetched:
+    def _fetch(self, pair: Pair, repository: str, more: tuple[str, ...], asked: float) -> Fetched:
+        """What the forge has now, or had after `asked` (by the monotonic clock): of many that wait for
+        the lock one asks for all."""
         pair.set_up(self._remote(repository))
         for stale in pairs.clear_stale_locks(pair.control):
             say(f"{stale} was left by a killed git; it is removed")
+        last = self._last.get(pair.root)
+        if last is None or last.began < asked:
+            began = time.monotonic()
+            last = self._last[pair.root] = _Fetch(began, self._fetch_branches(pair))
+        if more:  # apart: one that the forge does not have fails the whole command
+            quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
+            remote.ask(pair.git, "fetch", *quiet, "origin", *more)
+        pair.mirror()
+        reached("repository-fetched")
+        return last.found
+
+    def _fetch_branches(self, pair: Pair) -> Fetched:
         git = pair.git
         told = remote.ask(git, "ls-remote", "--quiet", "--symref", "origin", "HEAD", "refs/heads/*")
         symbolic = re.search(r"^ref: refs/heads/(.+)\tHEAD$", told.text, re.MULTILINE)
@@ -168,14 +203,9 @@ class Workspaces:
         for branch in self._ours(pair):
             published.remember(git, NAMESPACE, branch)
         remote.ask(git, "fetch", "--quiet", "--no-write-fetch-head", "--no-auto-maintenance", "origin")
-        if more:  # apart: one that the forge does not have fails the whole command
-            quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
-            remote.ask(git, "fetch", *quiet, "origin", *more)
         for branch in self._ours(pair):
             published.remember(git, NAMESPACE, branch)
         pairs.set_remote_head(git, f"{REMOTE}{default}" if default else "")
-        pair.mirror()
-        reached("repository-fetched")
         return Fetched(default, not heads)
 
     def _prepared(

@@ -12,6 +12,7 @@ configuration of an agent's is ever read.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -26,6 +27,8 @@ from harness.git import Git, init_bare
 from harness.worktrees import mending
 
 LOCK_TIMEOUT_SECONDS = 60.0
+QUEUE_SECONDS = 900.0
+"""For threads of this process, which hold the lock for one exchange with the forge at the longest."""
 STALE_LOCK_SECONDS = 60.0
 """git holds a lock file for moments; an older one was left by a kill."""
 REMOTE = "refs/remotes/origin/"
@@ -129,11 +132,19 @@ class Pair:
     def locked(self) -> Iterator[None]:
         """The lock around whatever writes refs in control.git or registers worktrees.
 
+        Threads of this process wait in a queue: each would else ask the kernel fifty times a second.
+
         Raises:
-            TryLater: another process has it for long.
+            TryLater: another process has it for long, or very many threads.
         """
         with ExitStack() as stack:
             path = self.root / "repository.lock"
+            queue = _queue(path)
+            if not queue.acquire(timeout=QUEUE_SECONDS):
+                raise TryLater(
+                    "the repository is in use", hint="a first fetch takes long", code="repository_busy"
+                )
+            stack.callback(queue.release)
             try:
                 held = lock.held(path, timeout_seconds=LOCK_TIMEOUT_SECONDS, what="the repository")
                 stack.enter_context(held)
@@ -178,6 +189,13 @@ class Pair:
         changed |= {name: oid for name, oid in tags.items() if their_tags.get(name) != oid}
         self.agents.update_refs(changed.items())
         set_remote_head(self.agents, remote_head(self.git))
+
+
+_queues: dict[Path, threading.Lock] = {}
+
+
+def _queue(path: Path) -> threading.Lock:
+    return _queues.setdefault(path, threading.Lock())
 
 
 def remote_head(git: Git) -> str:

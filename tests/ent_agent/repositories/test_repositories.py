@@ -15,7 +15,7 @@ from ent_agent import state
 from ent_agent.config import Config, load
 from ent_agent.records import Record
 from ent_agent.repositories import identity, mirroring, repositories, syncing
-from harness import process
+from harness import lock, process
 from harness.errors import TryLater
 from harness.git import Git, GitFailed, Person
 from harness.objects import FILE, Entry
@@ -297,7 +297,11 @@ def test_lock_files_of_a_killed_git_are_removed_when_they_are_old(synced: Config
 
 def test_the_repository_is_used_by_one_at_a_time(synced: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair, "LOCK_TIMEOUT_SECONDS", 0.1)
-    with repositories.locked(synced), pytest.raises(TryLater, match="in use by another process"):
+    monkeypatch.setattr(pair, "QUEUE_SECONDS", 0.1)
+    with lock.held(repositories.pair(synced).root / "repository.lock"):
+        with pytest.raises(TryLater, match="in use by another process"):
+            syncing.sync(Record(), synced)
+    with repositories.locked(synced), pytest.raises(TryLater, match="in use"):
         syncing.sync(Record(), synced)
 
 
