@@ -81,6 +81,8 @@ class Sessions(Table, frozen=True):
     shutdown_grace: Duration = "30s"
     coalesce: Duration = "2s"
     max_runs_per_hour: AtLeastOne = 12
+    max_retries: Count = 2
+    retry_delay: Duration = "5m"
     require_role: bool = False
     reconcile_interval: Duration = "5m"
 

@@ -176,7 +176,7 @@ class Served:
         return load_config(str(self.config_path))
 
     def _config(self, sessions: dict[str, Any], more: str) -> str:
-        chosen = {"coalesce": "100ms", "shutdown_grace": "5s", **sessions}
+        chosen = {"coalesce": "100ms", "shutdown_grace": "5s", "max_retries": 0, **sessions}
         lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in chosen.items())
         return f"""\
 [server]

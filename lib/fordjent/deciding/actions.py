@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-InputKind = Literal["opened", "comment", "review", "label", "head", "retry", "checks", "resumed"]
+InputKind = Literal["opened", "comment", "review", "label", "head", "retry", "checks", "resumed", "parts"]
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +44,23 @@ class Feed(_Action, frozen=True, kw_only=True, tag="feed"):
     not_before: float = 0.0
 
 
+class Hold(_Action, frozen=True, kw_only=True, tag="hold"):
+    """Keep what a session would begin with until the scheduler lets it go. `waits_for`: as far as it was seen."""
+
+    key: str
+    role: str
+    input: Input
+    by_person: bool = True
+    waits_for: tuple[int, ...] = ()
+
+
+class Lay(_Action, frozen=True, kw_only=True, tag="lay"):
+    """The issue is the one that makes the first commit of an empty repository, unless there is another."""
+
+    repository: str
+    number: int
+
+
 class Cancel(_Action, frozen=True, kw_only=True, tag="cancel"):
     """Stop the run of a session, and start none for what waits."""
 
@@ -77,6 +94,7 @@ class Remember(_Action, frozen=True, kw_only=True, tag="remember"):
     state: str
     title: str
     author: str
+    parent: int = 0
     head: str = ""
     head_commit: str = ""
 
@@ -100,4 +118,4 @@ class Nothing(_Action, frozen=True, kw_only=True, tag="nothing"):
     own: bool = False
 
 
-Action = Feed | Cancel | Close | Guide | Remember | Reschedule | RetryMerges | Nothing
+Action = Feed | Hold | Lay | Cancel | Close | Guide | Remember | Reschedule | RetryMerges | Nothing

@@ -12,15 +12,20 @@ from fordjent.deciding.actions import (
     Cancel,
     Close,
     Feed,
+    Hold,
+    Lay,
     Nothing,
     Remember,
+    Reschedule,
     RetryMerges,
 )
-from fordjent.store import deliveries, events, inputs, issues, repositories
+from fordjent.store import deliveries, events, inputs, issues, repositories, scaffolds, waiting_issues
 from fordjent.store import schema as tables
 
 RETRY_MERGE = "retry_merge"
 """Kind of the event that has the pull requests tried again which wait for others."""
+SCHEDULE = "schedule"
+"""Kind of the event that has the issues looked at which wait for others."""
 RECONCILE = "reconcile"
 """Kind of the event that has a repository compared with what was handled of it."""
 
@@ -43,7 +48,7 @@ def apply(
 ) -> bool:
     """False: the event was decided before, and nothing is done.
 
-    Guide was done before, outside; Reschedule stands in the event's actions.
+    Guide was done before, outside.
     """
     actions = [_without_secrets(action, redact) for action in decision.actions]
     shown = msgspec.json.encode(actions).decode()
@@ -65,7 +70,7 @@ _SETTLE = (
 
 
 def _without_secrets(action: Action, redact: Callable[[str], str]) -> Action:
-    if isinstance(action, Feed):
+    if isinstance(action, (Feed, Hold)):
         told = msgspec.structs.replace(action.input, text=redact(action.input.text))
         return msgspec.structs.replace(action, input=told)
     if isinstance(action, Remember):
@@ -81,6 +86,7 @@ def _apply(
     now: float,
 ) -> None:
     if isinstance(action, Feed):
+        waiting_issues.drop(connection, action.key)
         inputs.feed(
             connection,
             action.key,
@@ -102,8 +108,13 @@ def _apply(
         inputs.cancel(connection, action.key, action.reason)
     elif isinstance(action, Close):
         inputs.close(connection, action.key)
+    elif isinstance(action, Hold):
+        waiting_issues.put(connection, action.key, action.role, action.input, now, by_person=action.by_person)
+    elif isinstance(action, Lay):
+        scaffolds.claim(connection, action.repository, action.number, now)
+    elif isinstance(action, Reschedule):
+        events.ask(connection, SCHEDULE, action.repository, now)
     elif isinstance(action, RetryMerges):
-        if not events.is_waiting(connection, RETRY_MERGE, action.repository):
-            events.add(connection, RETRY_MERGE, action.repository, 0, now)
+        events.ask(connection, RETRY_MERGE, action.repository, now)
     elif isinstance(action, Nothing) and action.own:
         deliveries.filtered(connection, event_id, action.reason)

@@ -12,7 +12,9 @@ from fordjent.deciding.actions import (
     Close,
     Feed,
     Guide,
+    Hold,
     Input,
+    Lay,
     Nothing,
     Remember,
     Reschedule,
@@ -21,7 +23,9 @@ from fordjent.deciding.actions import (
 from fordjent.deciding.event import Event
 from fordjent.deciding.facts import Facts
 from fordjent.roles.guidance import NEEDS_ROLE
-from fordjent.roles.roles import detect
+from fordjent.roles.roles import ROLES, detect
+from fordjent.scheduling import references
+from fordjent.scheduling.ground import SCAFFOLD_TAG
 
 BLOCKED = "blocked"
 TRIGGERS = ("ready", "plan-approved")
@@ -52,7 +56,7 @@ def _start(event: Event, facts: Facts) -> list[Action]:
     """An issue that waits for others waits; it is begun when `ready` is set."""
     if BLOCKED in event.labels:
         return [Nothing(reason=f"waits: labelled {BLOCKED}")]
-    return [_feed(event, facts, telling.opened(event))]
+    return _feed(event, facts, telling.opened(event))
 
 
 def _labelled(event: Event, facts: Facts) -> list[Action]:
@@ -65,22 +69,27 @@ def _labelled(event: Event, facts: Facts) -> list[Action]:
     gained = detect("", [name for name in event.labels if name not in before])
     if gained and lacked_role and BLOCKED not in event.labels:
         new.append(gained.label)
+    if facts.waits and BLOCKED in before and BLOCKED not in event.labels:
+        if not facts.blocked_by_us:  # a person's own held it as well
+            return [Reschedule(repository=event.repository)]
+        return _feed(event, facts, telling.unblocked(event), by_hand=True)
     if not new:
         return [Nothing(reason="no label was set that starts anything")]
-    return [_feed(event, facts, telling.labels_set(event, new))]
+    by_hand = any(name in TRIGGERS for name in new)
+    return _feed(event, facts, telling.labels_set(event, new), by_hand=by_hand)
 
 
 def _heard(event: Event, facts: Facts) -> list[Action]:
     """A comment, or a review, of a person."""
     if event.state != "open":
         return [Nothing(reason=f"the {_noun(event, facts)} is {event.state}")]
-    waits = BLOCKED in event.labels and not facts.session_role
+    waits = (BLOCKED in event.labels or facts.waits) and not facts.session_role
     if waits and not addressing.is_pull(event, facts):
         return [Nothing(reason=f"waits: labelled {BLOCKED}; `{TRIGGERS[0]}` begins it")]
     if facts.review_told:
         return [Nothing(reason="this review was told already")]
     told = telling.review(event, facts) if event.review else telling.comment(event)
-    return [_feed(event, facts, told)]
+    return _feed(event, facts, told)
 
 
 def _look_at(event: Event, facts: Facts) -> list[Action]:
@@ -92,7 +101,7 @@ def _look_at(event: Event, facts: Facts) -> list[Action]:
         return [Nothing(reason="the pull request is a draft")]
     if event.action == "edited" and not event.pull.was_draft:
         return [Nothing(reason="the pull request was edited")]
-    return [_feed(event, facts, telling.new_head(event), addressing.REVIEWER)]
+    return _feed(event, facts, telling.new_head(event), addressing.REVIEWER)
 
 
 def _issue_closed(event: Event, facts: Facts) -> list[Action]:
@@ -104,6 +113,11 @@ def _issue_closed(event: Event, facts: Facts) -> list[Action]:
 
 def _pull_closed(event: Event, facts: Facts) -> list[Action]:
     return [*_issue_closed(event, facts), RetryMerges(repository=event.repository)]
+
+
+def _edited(event: Event, facts: Facts) -> list[Action]:
+    """Its text may say now that it depends on others, or no longer."""
+    return [Reschedule(repository=event.repository)] if facts.waits else [Nothing(reason="it was edited")]
 
 
 def _reopened(event: Event, facts: Facts) -> list[Action]:
@@ -147,6 +161,7 @@ RULES: dict[str, Rule] = {
     "pull.closed": Rule("anyone", _pull_closed),
     "pull.reopened": Rule("anyone", _reopened),
     "issue.closed": Rule("anyone", _issue_closed),
+    "issue.edited": Rule("anyone", _edited),
     "issue.reopened": Rule("anyone", _reopened),
     "issue.assigned": Rule("people", _assigned),
     "issue.unassigned": Rule("people", _assigned),
@@ -185,23 +200,39 @@ def _no_access(event: Event, facts: Facts) -> str:
 # ---- what is handed on
 
 
-def _feed(event: Event, facts: Facts, told: Input, role: str = "") -> Action:
+def _feed(event: Event, facts: Facts, told: Input, role: str = "", *, by_hand: bool = False) -> list[Action]:
+    """`by_hand`: a person has it begun, whatever it depends on."""
     key = str(addressing.key(event, facts))
     role = role or addressing.role(event, facts)
     if not role:
         guided = NEEDS_ROLE in event.labels
-        return Nothing(reason=f"labelled {NEEDS_ROLE} already") if guided else Guide(key=key)
+        return [Nothing(reason=f"labelled {NEEDS_ROLE} already") if guided else Guide(key=key)]
+    by_person = not facts.is_bot(event.sender)
+    lays = _lays_ground(event, facts)
+    needs_ground = facts.is_empty and ROLES[role].writes_code and not lays
+    begins = not facts.session_role and not addressing.is_pull(event, facts)
+    if begins and (needs_ground or (facts.waits_for and not by_hand)):
+        hold = Hold(key=key, role=role, input=told, by_person=by_person, waits_for=facts.waits_for)
+        return [hold, Reschedule(repository=event.repository)]
     pull = event.pull
-    return Feed(
+    feed = Feed(
         key=key,
         role=role,
         input=told,
-        by_person=not facts.is_bot(event.sender),
+        by_person=by_person,
         branch=pull.head if pull else "",
         base=pull.base if pull else "",
         pull=event.number if addressing.is_pull(event, facts) else 0,
         not_before=loops.held_until(facts),
     )
+    return [Lay(repository=event.repository, number=event.number), feed] if lays else [feed]
+
+
+def _lays_ground(event: Event, facts: Facts) -> bool:
+    """Whether it makes the first commit of an empty repository: one issue does, and says so in its title."""
+    if not facts.is_empty or facts.scaffold not in (0, event.number):
+        return False
+    return facts.scaffold == event.number or SCAFFOLD_TAG in event.title.casefold()
 
 
 def _remember(event: Event, facts: Facts) -> list[Action]:
@@ -218,6 +249,7 @@ def _remember(event: Event, facts: Facts) -> list[Action]:
             state=event.state,
             title=event.title,
             author=event.author,
+            parent=references.parent(event.body, event.repository),
             head=event.pull.head if event.pull else "",
             head_commit=event.pull.head_commit if event.pull and event.name in _HEADS else "",
         )

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from fordjent.context import Context
 from fordjent.deciding import applying, gathering
-from fordjent.deciding.actions import Feed, Guide, RetryMerges
+from fordjent.deciding.actions import Feed, Guide, Reschedule, RetryMerges
 from fordjent.deciding.applying import Decision
 from fordjent.deciding.decide import decide
 from fordjent.deciding.event import read
@@ -198,7 +198,7 @@ class Dispatcher:
         reached("fordjent.decided")
         if any(isinstance(action, Feed) for action in actions):
             self._context.bus.woke("sessions")
-        if any(isinstance(action, RetryMerges) for action in actions):
+        if any(isinstance(action, (RetryMerges, Reschedule)) for action in actions):
             self._context.bus.woke("events")
         self._context.bus.woke("changes")
 
@@ -258,4 +258,14 @@ async def _reconcile(context: Context, repository: str) -> object:
     return await reconciling.reconcile(context, repository)
 
 
-OWN: dict[str, Handler] = {applying.RETRY_MERGE: _retry_merges, applying.RECONCILE: _reconcile}
+async def _schedule(context: Context, repository: str) -> None:
+    from fordjent.scheduling import looking
+
+    await looking.look(context, repository)
+
+
+OWN: dict[str, Handler] = {
+    applying.SCHEDULE: _schedule,
+    applying.RETRY_MERGE: _retry_merges,
+    applying.RECONCILE: _reconcile,
+}

@@ -47,6 +47,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     comment is known to be one that we wrote. `head_message`: of a pull request's newest
     commit, where it is known. `review` None: the forge was not asked, or does not have it.
     `review_told`: every review that it can be was told to the session before.
+    `waits`: the scheduler has the issue; `blocked_by_us`: it set the label. `waits_for`: what the issue
+    depends on and is not done; `is_empty`: the repository has no commit; `scaffold`: the issue that makes
+    the first one, 0: none does yet.
     `runs_last_hour`: of the session; `held_until`: when there are fewer of them than are allowed.
     """
 
@@ -68,6 +71,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     commit_prefix: str = "[agent-automation]"
     require_role: bool = False
     max_runs_per_hour: int = 12
+    waits: bool = False
+    blocked_by_us: bool = False
+    waits_for: tuple[int, ...] = ()
+    is_empty: bool = False
+    scaffold: int = 0
     runs_last_hour: int = 0
     held_until: float = 0.0
 
@@ -96,6 +104,9 @@ def from_known(config: Config, found: Known, identity: Identity) -> Facts:
         session_role=found.session_role,
         author_role=found.author_role,
         head_message=found.head_message,
+        waits=found.waiting is not None,
+        blocked_by_us=found.waiting is not None and found.waiting.labelled,
+        scaffold=found.scaffold,
         default_branch=found.default_branch,
         protected_branches=frozenset(config.policy.protected_branches),
         commit_prefix=config.agent.commit_prefix,

@@ -18,7 +18,9 @@ from fordjent.forge import issues, repositories, reviews, users
 from fordjent.forge.errors import NotAllowed, NotFound
 from fordjent.forge.forge import Forge
 from fordjent.forge.types import Review
+from fordjent.scheduling import observing
 from fordjent.store import permissions
+from fordjent.store import repositories as known_repositories
 
 PERMISSION_SECONDS = 300.0
 """How long an answer is good for: so long may somebody go on who was just put out."""
@@ -75,6 +77,22 @@ class Questions:
             return (await issues.get(self._context.forge, repository, number)).is_pull
         except NotFound:
             return False
+
+    async def waits_for(self, repository: str, number: int, body: str) -> tuple[int, ...]:
+        """What an issue depends on, by its text or natively, and is not done."""
+        return await observing.undone(self._context.forge, repository, number, body)
+
+    async def is_empty(self, repository: str) -> bool:
+        """Whether it has no commit. That it has some is asked once."""
+        database = self._context.database
+        if await database.read(known_repositories.has_commits, repository):
+            return False
+        found = await repositories.get(self._context.forge, repository)
+        if not found.empty:
+            await database.write(
+                known_repositories.note_commits, repository, found.default_branch, time.time()
+            )
+        return found.empty
 
     async def review(self, event: Event, told: Collection[int]) -> tuple[KnownReview | None, bool]:
         """The review that an event tells of, with its inline comments; and whether all that it can be were told before.

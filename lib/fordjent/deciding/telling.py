@@ -31,6 +31,11 @@ def labels_set(event: Event, names: Iterable[str]) -> Input:
     return _input(event, "label", f"label:{shown}:{event.at:.0f}", f"Label set: {shown}")
 
 
+def unblocked(event: Event) -> Input:
+    """A person took off what held it."""
+    return _input(event, "label", f"label:-blocked:{event.at:.0f}", "Label taken off: blocked")
+
+
 def new_head(event: Event) -> Input:
     """One input per commit that a pull request's branch comes to, its first one too."""
     assert event.pull

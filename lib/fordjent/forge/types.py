@@ -33,6 +33,7 @@ __all__ = [
     "Commit",
     "Comparison",
     "Entry",
+    "Home",
     "Hook",
     "Issue",
     "Label",
@@ -74,6 +75,12 @@ class PullOfIssue(msgspec.Struct, frozen=True, kw_only=True):
     draft: bool = False
 
 
+class Home(msgspec.Struct, frozen=True, kw_only=True):
+    """The repository of an issue."""
+
+    full_name: str = ""
+
+
 class Issue(msgspec.Struct, frozen=True, kw_only=True):
     """An issue or a pull request: they share their numbers."""
 
@@ -92,6 +99,7 @@ class Issue(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: datetime = NEVER
     closed_at: datetime | None = None
     pull_request: PullOfIssue | None = None
+    repository: Home = Home()
 
     @property
     def is_pull(self) -> bool:

@@ -103,7 +103,18 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True, tag_field="verdict", tag
         return "\n".join([f"Pull request #{self.number} {what}: {self.url}", *self.notes])
 
 
-Verdict = Passed | Blocked | Waiting | Opened
+class Begun(msgspec.Struct, frozen=True, kw_only=True, tag_field="verdict", tag="begun"):
+    """The repository was empty, and has its first commits now."""
+
+    gate: str
+    branch: str
+    commit: str
+
+    def __str__(self) -> str:
+        return f"The repository's first commits are on {self.branch}, up to {self.commit[:12]}."
+
+
+Verdict = Passed | Blocked | Waiting | Opened | Begun
 
 
 def listed(names: list[str]) -> str:

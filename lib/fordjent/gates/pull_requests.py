@@ -9,8 +9,8 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection
 
-from fordjent.gates import branch, merge_queue, opening, push, stale, verify
-from fordjent.gates.gate import Blocked, Opened, Passed, Proposal, Verdict, Waiting
+from fordjent.gates import branch, first_push, merge_queue, opening, push, stale, verify
+from fordjent.gates.gate import Begun, Blocked, Opened, Passed, Proposal, Verdict, Waiting
 from fordjent.memory import annotating
 from fordjent.store import gate_results, sessions, waiting_merges
 from fordjent.store.gate_results import GateResult
@@ -30,15 +30,36 @@ GATES: tuple[tuple[str, Gate], ...] = (
 ALONE = (merge_queue.GATE, opening.GATE)
 """In a repository one proposal at a time: else two that change one file would both find the way free."""
 
+BEGINNING: tuple[tuple[str, Gate], ...] = (
+    (branch.GATE, branch.check),
+    (verify.GATE, verify.check),
+    (first_push.GATE, first_push.check),
+)
+"""For the first commit of an empty repository, in the place of all of them."""
+
 _locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
 
-async def propose(proposal: Proposal) -> Opened | Blocked | Waiting:
+async def propose(proposal: Proposal) -> Opened | Blocked | Waiting | Begun:
     """Take the branch through all gates. Repeatable after a kill at any point.
 
     Raises:
         ForgeError, TryLater: the forge or git failed; what was passed stays passed.
     """
+    if await first_push.is_due(proposal):
+        return await _begun(proposal)
+    return await _proposed(proposal)
+
+
+async def _begun(proposal: Proposal) -> Begun | Blocked:
+    for name, _ in BEGINNING if proposal.place.begins_at else BEGINNING[-1:]:
+        verdict = await pass_gate(proposal, name)
+        if isinstance(verdict, (Begun, Blocked)):
+            return verdict
+    raise AssertionError("the last gate begins or blocks")
+
+
+async def _proposed(proposal: Proposal) -> Opened | Blocked | Waiting:
     for name, _ in GATES[: -len(ALONE)]:
         verdict = await pass_gate(proposal, name)
         if isinstance(verdict, Blocked):
@@ -58,12 +79,12 @@ async def pass_gate(proposal: Proposal, name: str) -> Verdict:
         KeyError: there is no such gate.
     """
     begun = time.monotonic()
-    verdict = await dict(GATES)[name](proposal)
+    verdict = await dict((*GATES, *BEGINNING))[name](proposal)
     result = GateResult(
         key=str(proposal.key),
         gate=name,
         commit=verdict.commit,
-        passed=isinstance(verdict, (Passed, Opened)),
+        passed=isinstance(verdict, (Passed, Opened, Begun)),
         reason=verdict.note if isinstance(verdict, Passed) else _reason(verdict),
         seconds=time.monotonic() - begun,
         at=time.time(),
@@ -109,5 +130,7 @@ def _wait(connection: Connection, proposal: Proposal, verdict: Waiting, now: flo
     )
 
 
-def _reason(verdict: Blocked | Waiting | Opened) -> str:
+def _reason(verdict: Blocked | Waiting | Opened | Begun) -> str:
+    if isinstance(verdict, Begun):
+        return verdict.branch
     return f"#{verdict.number}" if isinstance(verdict, Opened) else verdict.reason

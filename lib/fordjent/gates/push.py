@@ -10,6 +10,7 @@ from fordjent.gates.protection import default_branch, is_protected
 from fordjent.workspaces import remote
 from fordjent.workspaces.place import Place
 from harness.effects import reached
+from harness.process import Finished
 from harness.worktrees import published
 
 GATE = "push"
@@ -37,32 +38,59 @@ def push(place: Place, protected: Sequence[str]) -> Passed | Blocked:
         return _blocked(
             f"nothing is pushed to {place.branch}", f"Work on another branch than {place.branch}."
         )
+    if place.begins_at and place.is_first:  # it would become the default branch
+        return _blocked("the repository has no commit yet", "Its first one goes by forgejo_create_pr.")
     tip = place.head()
-    objections = place.objections(tip)
-    if objections:
-        return _blocked(
-            f"must not be pushed: {listed([f'{one.path} ({one.rule})' for one in objections])}",
-            "Take it out of every commit of the branch that has it.",
-            tip,
-        )
+    objection = _objection(place, tip)
+    if objection:
+        return objection
     seen = place.seen
     if seen == tip == place.remote_head:
         return Passed(gate=GATE, commit=tip, note="it was there already")
     return _pushed(place, tip, seen)
 
 
+def first(place: Place) -> Passed | Blocked:
+    """Push the branch as the base, of which the forge has nothing; never over anything.
+
+    Raises:
+        TryLater: the forge did not answer.
+    """
+    tip, ref = place.head(), f"refs/heads/{place.base}"
+    objection = _objection(place, tip)
+    if objection:
+        return objection
+    with place.spot.pair.locked():
+        finished = _push(place, tip, ref, "")
+        reached("first-pushed")
+        there = tip if finished.ok else _there(place, ref)
+        if there == tip:
+            place.control.update_refs([(f"refs/remotes/origin/{place.base}", tip)])
+            return Passed(gate=GATE, commit=tip)
+    if there:
+        return _blocked(
+            f"somebody pushed a first commit to {place.base} meanwhile",
+            "Call this again: it becomes a pull request.",
+            tip,
+        )
+    return _refused(finished, tip)
+
+
+def _objection(place: Place, tip: str) -> Blocked | None:
+    objections = place.objections(tip)
+    if not objections:
+        return None
+    return _blocked(
+        f"must not be pushed: {listed([f'{one.path} ({one.rule})' for one in objections])}",
+        "Take it out of every commit of the branch that has it.",
+        tip,
+    )
+
+
 def _pushed(place: Place, tip: str, seen: str) -> Passed | Blocked:
     ref = place.spot.ref
     with place.spot.pair.locked():
-        finished = place.control.run(
-            "push",
-            *_OPTIONS,
-            f"--force-with-lease={ref}:{seen}",
-            "origin",
-            f"{tip}:{ref}",
-            check=False,
-            timeout_seconds=remote.PUSH_SECONDS,
-        )
+        finished = _push(place, tip, ref, seen)
         reached("branch-pushed")
         there = tip if finished.ok else _there(place, ref)
         if there == tip:  # also where the answer was lost
@@ -74,6 +102,22 @@ def _pushed(place: Place, tip: str, seen: str) -> Passed | Blocked:
         return _blocked(
             f"somebody pushed to {place.branch} meanwhile", "Try again: it is taken in first.", tip
         )
+    return _refused(finished, tip)
+
+
+def _push(place: Place, tip: str, ref: str, seen: str) -> Finished:
+    return place.control.run(
+        "push",
+        *_OPTIONS,
+        f"--force-with-lease={ref}:{seen}",
+        "origin",
+        f"{tip}:{ref}",
+        check=False,
+        timeout_seconds=remote.PUSH_SECONDS,
+    )
+
+
+def _refused(finished: Finished, tip: str) -> Blocked:
     failure = remote.explain(finished)
     if failure.code in ("permission_denied", "push_refused", "archived"):
         return _blocked(failure.message, f"Nothing that the work can mend: {failure.hint}.", tip)

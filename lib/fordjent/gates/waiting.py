@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from fordjent import threads
 from fordjent.forge import issues
 from fordjent.gates import lease
-from fordjent.gates.gate import Blocked, Opened, Proposal, Waiting
+from fordjent.gates.gate import Begun, Blocked, Opened, Proposal, Waiting
 from fordjent.session_key import SessionKey
 from fordjent.store import inputs, sessions, transitions, waiting_merges
 from fordjent.store.sessions import Session
@@ -85,7 +85,9 @@ async def _proposed(context: Context, row: WaitingMerge, key: SessionKey) -> Ope
         waited=True,
     )
     try:
-        return await propose(proposal)
+        verdict = await propose(proposal)
+        assert not isinstance(verdict, Begun)  # what waits for a pull request is in no empty repository
+        return verdict
     finally:
         await threads.run(RunFolder.of(context.config, proposal.run).remove)
 

@@ -9,14 +9,17 @@ from sqlalchemy import Connection
 
 from fordjent import posting, threads
 from fordjent.context import Context
+from fordjent.deciding.applying import SCHEDULE
 from fordjent.forge.reactions import DONE, FAILED, WORKING
 from fordjent.gates import push
 from fordjent.gates.gate import Blocked
 from fordjent.memory import annotating
 from fordjent.roles.roles import Role
-from fordjent.sessions import showing
+from fordjent.scheduling import retries, wholes
+from fordjent.scheduling.retries import Retry
+from fordjent.sessions import showing, status_comment
 from fordjent.sessions.outcome import Outcome
-from fordjent.store import inputs, runs, sessions, transitions
+from fordjent.store import events, inputs, runs, sessions, transitions
 from fordjent.store.runs import Run
 from fordjent.store.sessions import Session
 from fordjent.tools.ground import RunFolder
@@ -54,13 +57,15 @@ async def end(
     kept = Kept()
     if place is not None and role.writes_code and outcome.state != "completed":
         kept = await keep(context, place, title)
+    retry = await _retry(context, session, outcome)
     if outcome.state == "failed":
-        text = failure_text(session, place, outcome, kept)
+        text = failure_text(context, session, place, outcome, kept, retry)
         effect = f"{session.key}:{run.id}:failed"
         await posting.comment(context, context.forge, session.session_key, effect, text)
-    await context.database.write(_write, session.key, run.id, outcome, kept.commit, time.time())
+    await context.database.write(_write, session, run.id, outcome, kept.commit, retry, time.time())
     reached("outcome-written")
-    context.bus.woke("changes")
+    for name in ("changes", "events", "sessions"):
+        context.bus.woke(name)
     if run.agent_type == BUILTIN:  # of an agent CLI the transcript stays
         await threads.run(RunFolder.of(context.config, run.id).remove)
     await show(context, session.key, run.id, outcome)
@@ -96,7 +101,23 @@ async def keep(context: Context, place: Place, title: str) -> Kept:
         return Kept(failed=context.redactor.redact(failure.message))
 
 
-def failure_text(session: Session, place: Place | None, outcome: Outcome, kept: Kept) -> str:
+async def _retry(context: Context, session: Session, outcome: Outcome) -> Retry | None:
+    if outcome.state != "failed":
+        return None
+    current = await context.database.read(sessions.get, session.key)
+    failures = current.failures if current else 0
+    config = context.config.sessions
+    return retries.after(config, outcome.why, failures, time.time(), lasting=outcome.lasting)
+
+
+def failure_text(
+    context: Context,
+    session: Session,
+    place: Place | None,
+    outcome: Outcome,
+    kept: Kept,
+    retry: Retry | None = None,
+) -> str:
     """The one comment about a run that failed."""
     lines = [f"I stopped without finishing this: {outcome.reason}"]
     if place is not None and kept.commits:
@@ -106,16 +127,36 @@ def failure_text(session: Session, place: Place | None, outcome: Outcome, kept: 
         lines.append(f"These files were not committed, and are only on the server:\n{files}")
     if kept.failed:
         lines.append(f"The branch could not be pushed, and is only on the server: {kept.failed}")
-    then = "After that, a" if outcome.why == "budget" else "A"
-    lines.append(f"{then} comment here lets me go on from there.")
+    if retry:
+        lines.append(f"{retry} A comment here lets me go on at once.")
+    else:
+        then = "After that, a" if outcome.why == "budget" else "A"
+        lines.append(f"{then} comment here lets me go on from there.")
+    link = status_comment.trace(context, session.key)
+    if link:
+        lines.append(link)
     return "\n\n".join(lines)
 
 
-def _write(connection: Connection, key: str, run: str, outcome: Outcome, commit: str, now: float) -> None:
-    transitions.change(connection, key, outcome.state, outcome.reason, now, outcome.why)
-    runs.end(connection, run, outcome.state, outcome.reason, now, end_commit=commit)
+def _write(
+    connection: Connection,
+    about: Session,
+    run: str,
+    outcome: Outcome,
+    commit: str,
+    retry: Retry | None,
+    now: float,
+) -> None:
+    key = about.key
+    reason = f"{outcome.reason} {retry}" if retry else outcome.reason
+    transitions.change(connection, key, outcome.state, reason, now, outcome.why)
+    runs.end(connection, run, outcome.state, reason, now, end_commit=commit)
     session = sessions.get(connection, key)
     failures = session.failures + 1 if session and outcome.state == "failed" else 0
     sessions.note(connection, key, failures=failures)
+    if retry:
+        retries.plan(connection, key, run, outcome.reason, retry, now)
+    if outcome.state == "completed" and about.role == wholes.PM:  # its parts may be done already
+        events.ask(connection, SCHEDULE, about.repository, now)
     if outcome.pull:
         sessions.note(connection, key, pull=outcome.pull)

@@ -7,6 +7,7 @@ from fordjent.context import Context
 from fordjent.forge import pulls
 from fordjent.forge.errors import NotFound
 from fordjent.forge.types import Pull
+from fordjent.gates import first_push
 from fordjent.roles.roles import Role
 from fordjent.sessions.outcome import SAYING, Evidence
 from fordjent.store import sessions, tool_calls, waiting_merges
@@ -27,6 +28,10 @@ async def gather(context: Context, session: Session, run: Run, role: Role, place
         return Evidence(said=any(said), made=made)
     pull = await pull_of(context, session, place.branch)
     if pull is None:
+        head = await threads.run_in(place.root, place.head)
+        begun = await first_push.done(context, session.session_key, head)
+        if begun:
+            return Evidence(begun=begun, said=any(said), made=made)
         waiting = await database.read(waiting_merges.of_key, session.key)
         return Evidence(said=any(said), made=made, waits_for=tuple(waiting.waits_for) if waiting else ())
     if pull.number != session.pull:

@@ -13,6 +13,7 @@ from fordjent.forge import comments, issues, pulls, reviews
 from fordjent.forge.errors import ForgeError, NotFound, Unreachable
 from fordjent.forge.forge import Forge
 from fordjent.forge.types import Issue, Pull, Review
+from fordjent.scheduling import references
 from fordjent.session_key import SessionKey
 from fordjent.sessions.status_comment import effect_of
 
@@ -23,9 +24,7 @@ SETTLES = 3
 SIBLINGS = 50
 
 _PARENT = re.compile(r"^\s*Parent:\s*#(\d{1,9})\b", re.IGNORECASE | re.MULTILINE)
-_DEPENDS = re.compile(r"^.*\bdepends\s+on\b.*$", re.IGNORECASE | re.MULTILINE)
 _CLOSES = re.compile(r"\b(?:close|fix|resolve)[sd]?:?\s+#(\d{1,9})\b", re.IGNORECASE)
-_NUMBER = re.compile(r"#(\d{1,9})\b")
 _VERDICTS = {"APPROVED": "approved", "REQUEST_CHANGES": "changes requested", "COMMENT": "comments"}
 
 
@@ -115,7 +114,7 @@ async def gather(forge: Forge, key: SessionKey, bots: Collection[str], known: It
         author=issue.user.login,
         state="merged" if pull and pull.merged else issue.state,
         labels=tuple(issue.label_names),
-        depends_on=depends_on(issue.body),
+        depends_on=references.dependencies(issue.body, key.repository),
         comments=said,
         comments_left_out=left_out,
         pull=_branches(pull) if pull else None,
@@ -130,12 +129,6 @@ def parent_of(body: str) -> int:
     """The number in a line `Parent: #7`; 0: there is none."""
     match = _PARENT.search(body)
     return int(match[1]) if match else 0
-
-
-def depends_on(body: str) -> tuple[int, ...]:
-    """The numbers in lines like `Depends on: #1, #2`."""
-    found = (number for line in _DEPENDS.findall(body) for number in _NUMBER.findall(line))
-    return tuple(dict.fromkeys(map(int, found)))
 
 
 def settled_by(body: str) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     `pull`: the open (or merged) pull request of the branch, 0: none; `pushed`: it has every commit of the
     branch; `moved`: it has more than when the run began; `said`: a comment or review was made in this run;
-    `made`: issues that were; `waits_for`: pull requests that the merge queue lets go first.
+    `made`: issues that were; `begun`: the branch that its commits are the first of; `waits_for`: pull requests that the merge queue lets go first.
     """
 
     pull: int = 0
@@ -33,16 +33,18 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     moved: bool = False
     said: bool = False
     made: int = 0
+    begun: str = ""
     waits_for: tuple[int, ...] = ()
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`lacking`, `way_out`: what the agent is told to make up for, before it counts as a failure."""
+    """`lasting`: of a failure, that the same would come of it again. `lacking`, `way_out`: what the agent is told to make up for, before it counts as a failure."""
 
     state: State
     reason: str
     why: Why = ""
     pull: int = 0
+    lasting: bool = False
     lacking: str = ""
     way_out: str = ""
 
@@ -56,7 +58,8 @@ def judge(role: Role, ended: Ended, evidence: Evidence, cancelled: str = "") -> 
     stopped_short = why == "budget" and seen.state == "blocked"  # what it said meanwhile is no question
     if why is None or not (seen.lacking or stopped_short):
         return seen
-    return Outcome(state="failed", why=why, reason=_why(role, ended), pull=evidence.pull)
+    lasting = ended.failure is not None and not ended.failure.retry
+    return Outcome(state="failed", why=why, reason=_why(role, ended), pull=evidence.pull, lasting=lasting)
 
 
 def _of_pull(evidence: Evidence) -> Outcome:
@@ -72,6 +75,8 @@ def _of_pull(evidence: Evidence) -> Outcome:
         )
     if number:
         return _lacks(f"pull request #{number} is as it was, and nothing was said", propose, number)
+    if evidence.begun:
+        return Outcome(state="completed", reason=f"The first commits are on {evidence.begun}.")
     if evidence.waits_for:
         others = ", ".join(f"#{other}" for other in evidence.waits_for)
         return Outcome(

@@ -6,6 +6,8 @@ import time
 
 from fordjent import threads
 from fordjent.context import Context
+from fordjent.forge import repositories
+from fordjent.gates import first_push
 from fordjent.roles.roles import Role
 from fordjent.sessions.briefing import Ground
 from fordjent.sessions.facts import Subject
@@ -24,7 +26,7 @@ async def prepare(
     """None: the repository is empty, and the role can do without.
 
     Raises:
-        EmptyRepository: it is, and the role cannot.
+        EmptyRepository: it is, and the role cannot; nor is this the issue that makes the first commit.
         Busy: another session works on the branch now.
         TryLater: the forge or git failed.
     """
@@ -39,9 +41,12 @@ async def prepare(
     try:
         place = await threads.run_in(root, workspaces.prepare, key, branch, base)
     except EmptyRepository:
-        if role.writes_code:
+        if not role.writes_code:
+            return None
+        if not await first_push.may(context, key):
             raise
-        return None
+        default = (await repositories.get(context.forge, key.repository)).default_branch
+        place = await threads.run_in(root, workspaces.prepare_first, key, default)
     await context.database.write(sessions.note, session.key, base=place.base)
     return place
 

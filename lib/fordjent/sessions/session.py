@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 
 from fordjent.context import Context
 from fordjent.deciding.actions import Input
+from fordjent.deciding.applying import SCHEDULE
 from fordjent.forge.errors import Archived, NotFound
 from fordjent.models.models import Models
 from fordjent.roles import roles
@@ -27,7 +28,7 @@ from fordjent.sessions.identity import Identity
 from fordjent.sessions.outcome import Outcome
 from fordjent.sessions.surroundings import Surroundings
 from fordjent.sessions.working import Work
-from fordjent.store import inputs, runs, sessions, tool_calls, transitions
+from fordjent.store import events, inputs, runs, sessions, tool_calls, transitions, waiting_issues
 from fordjent.store.runs import Run
 from fordjent.store.sessions import Session
 from fordjent.workspaces.place import Place
@@ -123,9 +124,8 @@ class _OneRun:
         """Work, and see what came of it; what cannot be worked on at all is an outcome too."""
         try:
             return await self._work()
-        except EmptyRepository as empty:
-            await self._forget_inputs()
-            return Outcome(state="blocked", reason=f"{empty.message}: {empty.hint}, then comment here.")
+        except EmptyRepository:
+            return await self._wait_for_ground()
         except Archived:
             await self._forget_inputs()
             return Outcome(state="blocked", reason="The repository is archived.")
@@ -163,6 +163,19 @@ class _OneRun:
         if not self.session.cancel:
             await self.database.write(sessions.note, self.session.key, cancel=why)
         return Outcome(state="waiting", reason=f"Stopped: {why}.", pull=self.session.pull)
+
+    async def _wait_for_ground(self) -> Outcome:
+        """The scheduler lets it go on after the first commit."""
+        told = Input(kind="resumed", source=f"ground:{self.run.id}")
+
+        def write(connection: Connection, now: float) -> None:
+            inputs.take(connection, self.session.key, self.run.id)
+            waiting_issues.put(connection, self.session.key, self.role.name, told, now, by_person=False)
+            events.ask(connection, SCHEDULE, self.session.repository, now)
+
+        await self.database.write(write, time.time())
+        self.context.bus.woke("events")
+        return Outcome(state="waiting", reason="The repository has no commit yet: this begins after it.")
 
     async def _forget_inputs(self) -> None:
         await self.database.write(inputs.take, self.session.key, self.run.id)

@@ -7,6 +7,7 @@ import time
 from sqlalchemy import Connection
 
 from fordjent.context import Context
+from fordjent.scheduling import retries
 from fordjent.store import runs, sessions, transitions
 from fordjent.store.sessions import Session
 
@@ -29,16 +30,25 @@ async def held_until(context: Context, session: Session) -> float:
     return until
 
 
-async def give_up(context: Context, key: str, reason: str) -> None:
-    """Leave a session as failed, so that it does not run again by itself."""
+async def give_up(context: Context, key: str, reason: str, *, lasting: bool = True) -> None:
+    """Leave a session as failed; it runs again by itself only where that could help, and not for ever.
+
+    `lasting`: a person has to mend something first.
+    """
 
     def write(connection: Connection, now: float) -> None:
         session = sessions.get(connection, key)
-        if session and session.state == "working":
-            transitions.change(connection, key, "failed", reason, now, "error")
         run = runs.unfinished(connection, key)
+        if session is None:
+            return
+        retry = retries.after(context.config.sessions, "error", session.failures, now, lasting=lasting)
+        said = f"{reason}. {retry}" if retry else reason
+        if session.state == "working":
+            transitions.change(connection, key, "failed", said, now, "error")
+        sessions.note(connection, key, ready_at=None, failures=session.failures + 1)
         if run:
-            runs.end(connection, run.id, "failed", reason, now)
-        sessions.note(connection, key, ready_at=None)
+            runs.end(connection, run.id, "failed", said, now)
+            if retry:
+                retries.plan(connection, key, run.id, reason, retry, now)
 
     await context.database.write(write, time.time())

@@ -35,8 +35,14 @@ def effect_of(key: str) -> str:
 def text(context: Context, session: Session) -> str:
     """How it stands, in a line or two."""
     said = _said(session)
-    trace = context.config.server.public_url.rstrip("/")
-    return f"{said}\n\n[What it did]({trace}/trace/{session.key})" if trace else said
+    link = trace(context, session.key)
+    return f"{said}\n\n{link}" if link else said
+
+
+def trace(context: Context, key: str) -> str:
+    """A link to what the session did; "": pages have no public address."""
+    url = context.config.server.public_url.rstrip("/")
+    return f"[What it did]({url}/trace/{key})" if url else ""
 
 
 def _said(session: Session) -> str:

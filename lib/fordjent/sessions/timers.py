@@ -12,11 +12,11 @@ from sqlalchemy import Connection
 
 from fordjent import threads
 from fordjent.context import Context
-from fordjent.deciding.applying import RECONCILE, RETRY_MERGE
+from fordjent.deciding.applying import RECONCILE, RETRY_MERGE, SCHEDULE
 from fordjent.forge.errors import ForgeError
 from fordjent.sessions import showing
 from fordjent.sessions.surroundings import Surroundings
-from fordjent.store import events, handled, sessions, waiting_merges
+from fordjent.store import events, handled, parts, sessions, waiting_issues, waiting_merges
 from fordjent.store.sessions import Session
 from fordjent.workspaces.workspaces import folder_of
 from harness.config import seconds
@@ -44,6 +44,7 @@ class Timers:
             self.show: SHOW_SECONDS,
             self.reap: min(REAP_SECONDS, idle / 4),
             self.retry_merges: RETRY_SECONDS,
+            self.schedule: RETRY_SECONDS,
             self.reconcile: seconds(self._context.config.sessions.reconcile_interval),
         }
         due = dict.fromkeys(every, time.monotonic() + FIRST_SECONDS)
@@ -88,6 +89,14 @@ class Timers:
         """Have the pull requests tried again that wait for others, also where no event told that those are gone."""
 
         await self._make(RETRY_MERGE, waiting_merges.repositories)
+
+    async def schedule(self) -> None:
+        """Have the issues looked at that wait for others, and those whose parts are done."""
+
+        def due(connection: Connection) -> list[str]:
+            return sorted({*waiting_issues.repositories(connection), *parts.repositories(connection)})
+
+        await self._make(SCHEDULE, due)
 
     async def reconcile(self) -> None:
         """Have every repository compared with what was handled of it."""

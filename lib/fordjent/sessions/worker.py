@@ -182,7 +182,8 @@ class Worker:
             await starting.give_up(self.context, key, why)
         except Exception:
             log.exception("session.died")
-            await starting.give_up(self.context, key, "an error of the server, which its log has")
+            said = "an error of the server, which its log has"
+            await starting.give_up(self.context, key, said, lasting=False)
         finally:
             self._running.pop(key, None)
             await asyncio.shield(self.context.database.write(sessions.release, key, self.owner, later))

@@ -74,6 +74,20 @@ def is_waiting(connection: Connection, kind: str, repository: str) -> bool:
     return connection.execute(chosen.limit(1)).first() is not None
 
 
+def ask(connection: Connection, kind: str, repository: str, now: float) -> bool:
+    """Have one done of ours that looks at what is there now; False: one that waits will.
+
+    One may be at work, and has looked already: so a second may wait behind it, and no third.
+    """
+    chosen = select(events.c.id).where(
+        events.c.state == "new", events.c.kind == kind, events.c.repository == repository
+    )
+    if len(connection.execute(chosen.limit(2)).all()) == 2:
+        return False
+    add(connection, kind, repository, 0, now)
+    return True
+
+
 def held(connection: Connection, now: float) -> list[tuple[str, int, str, float]]:
     """Repository, number, kind and time of those that were postponed beyond now."""
     chosen = select(events.c.repository, events.c.number, events.c.kind, events.c.not_before).where(

@@ -24,6 +24,7 @@ class KnownIssue(msgspec.Struct, frozen=True, kw_only=True):
     state: str = "open"
     title: str = ""
     author: str = ""
+    parent: int = 0
     head: str = ""
     head_commit: str = ""
     seen_at: float = 0.0

@@ -10,7 +10,7 @@ from fordjent.deciding.facts import HOUR
 from fordjent.marker import has_effect, is_marked
 from fordjent.roles.roles import DEFAULT, ROLES
 from fordjent.session_key import SessionKey
-from fordjent.store import effects, inputs, issues, repositories, sessions
+from fordjent.store import effects, inputs, issues, repositories, scaffolds, sessions, waiting_issues
 from fordjent.store.schema import deliveries, runs
 from fordjent.store.schema import sessions as sessions_table
 from harness.errors import BadData
@@ -28,12 +28,16 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     run_starts: tuple[float, ...]
     reviews: frozenset[int]
     default_branch: str
+    waiting: waiting_issues.WaitingIssue | None
+    scaffold: int
 
 
 _ROLE = select(sessions_table.c.role).where(sessions_table.c.key == bindparam("of_key"))
 _STARTS = (
     select(runs.c.started_at)
-    .where(runs.c.key == bindparam("of_key"), runs.c.started_at.between(bindparam("since"), bindparam("until")))
+    .where(
+        runs.c.key == bindparam("of_key"), runs.c.started_at.between(bindparam("since"), bindparam("until"))
+    )
     .order_by(runs.c.started_at)
 )
 
@@ -47,6 +51,8 @@ NOTHING = Known(
     run_starts=(),
     reviews=frozenset(),
     default_branch="",
+    waiting=None,
+    scaffold=0,
 )
 
 
@@ -67,6 +73,8 @@ def of_event(connection: Connection, event: Event, now: float) -> Known:
         run_starts=tuple(row.started_at for row in starts),
         reviews=_reviews(connection, key) if event.review else frozenset(),
         default_branch=repositories.default_branch(connection, event.repository),
+        waiting=waiting_issues.of_key(connection, key),
+        scaffold=scaffolds.of_repository(connection, event.repository),
     )
 
 

@@ -21,6 +21,19 @@ def seen(connection: Connection, name: str, default_branch: str, now: float) -> 
         )
 
 
+def has_commits(connection: Connection, name: str) -> bool:
+    """False: it was never seen that it has any."""
+    return bool(
+        connection.execute(select(repositories.c.has_commits).where(repositories.c.name == name)).scalar()
+    )
+
+
+def note_commits(connection: Connection, name: str, default_branch: str, now: float) -> None:
+    """The forge says that it is not empty: it will not be again."""
+    seen(connection, name, default_branch, now)
+    connection.execute(update(repositories).where(repositories.c.name == name).values(has_commits=True))
+
+
 def default_branch(connection: Connection, name: str) -> str:
     """ "": not known yet."""
     return connection.execute(_DEFAULT_BRANCH, {"of_name": name}).scalar() or ""

@@ -62,7 +62,7 @@ events = Table(
     Column("delivery", ForeignKey("deliveries.id"), nullable=True, doc="NULL: made by a timer of ours"),
     Column("repository", String, nullable=False),
     Column("number", Integer, nullable=False, default=0),
-    Column("kind", String, nullable=False, doc="event type, or reconcile | retry_merge"),
+    Column("kind", String, nullable=False, doc="event type, or reconcile | retry_merge | schedule"),
     Column("state", String, nullable=False, default="new", doc="new | decided | parked"),
     Column("attempts", Integer, nullable=False, default=0, doc="how often deciding failed for now"),
     Column("not_before", Float, nullable=False, default=0.0),
@@ -82,6 +82,15 @@ repositories = Table(
     Column("default_branch", String, nullable=False, default=""),
     Column("set_up_at", Float, nullable=False, doc="nothing older is begun by itself"),
     Column("reconciled_at", Float, nullable=False, default=0.0),
+    Column("has_commits", Boolean, nullable=False, default=False, doc="as the forge said once; false: ask"),
+)
+
+scaffolds = Table(
+    "scaffolds",
+    metadata,
+    Column("repository", String, primary_key=True, doc="one that was empty"),
+    Column("number", Integer, nullable=False, doc="of the issue that may push its first commit"),
+    Column("since", Float, nullable=False),
 )
 
 issues = Table(
@@ -96,6 +105,9 @@ issues = Table(
     Column("title", Text, nullable=False, default=""),
     Column("author", String, nullable=False, default=""),
     Column("head", String, nullable=False, default="", doc="a pull request's branch"),
+    Column(
+        "parent", Integer, nullable=False, default=0, doc="number of the issue that its text names; 0: none"
+    ),
     Column("head_commit", String, nullable=False, default="", doc="the last one that an event told of"),
     Column("seen_at", Float, nullable=False),
 )
@@ -146,6 +158,22 @@ pauses = Table(
     Column("since", Float, nullable=False),
     Column("reason", Text, nullable=False, default="", doc="a person's words"),
     Column("interrupts", Boolean, nullable=False, doc="whether what runs is broken off, to go on after it"),
+)
+
+waiting_issues = Table(
+    "waiting_issues",
+    metadata,
+    Column("key", String, primary_key=True, doc="of the session that is to begin"),
+    Column("repository", String, nullable=False, index=True),
+    Column("number", Integer, nullable=False),
+    Column("role", String, nullable=False),
+    Column("by_person", Boolean, nullable=False),
+    Column(
+        "input", Text, nullable=False, doc="what the session is told first; JSON of deciding.actions.Input"
+    ),
+    Column("labelled", Boolean, nullable=False, default=False, doc="we set `blocked`, and take it off"),
+    Column("waits_for", Text, nullable=False, default="[]", doc="as last looked at; numbers, a JSON list"),
+    Column("since", Float, nullable=False),
 )
 
 transitions = Table(

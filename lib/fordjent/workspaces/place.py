@@ -54,6 +54,8 @@ class Place:
     commit_prefix: str = ""
     kept: tuple[str, ...] = ()
     created: bool = False
+    begins_at: str = ""
+    """The repository was empty when this was prepared: a commit of ours, without files, stands for the base."""
     for_reading: bool = False
     """No branch of the forge's stands behind it: nothing of it is ever pushed."""
 
@@ -92,10 +94,15 @@ class Place:
         Raises:
             TryLater: it is not on the forge any more.
         """
-        commit = self.control.resolve(f"{REMOTE}{self.base}")
-        if commit is None:
+        commit = self.control.resolve(f"{REMOTE}{self.base}") or self.begins_at
+        if not commit:
             raise TryLater(f"the base branch {self.base} is not on the forge any more", code="no_base_branch")
         return commit
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the forge had no branch at the last fetch."""
+        return not self.control.refs(REMOTE)
 
     @property
     def remote_head(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fordjent.config import Config
@@ -31,6 +31,8 @@ from harness.worktrees.place import Place as Spot
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """A larger file is neither committed nor pushed by us."""
 ISSUE_BRANCH = "fordjent/issue-"
+FIRST = f"{NAMESPACE}first"
+"""The commit that an empty repository begins with here."""
 
 
 class EmptyRepository(Failure):
@@ -133,6 +135,33 @@ class Workspaces:
                 raise TryLater(f"{key.repository} has no branch {base}", code="no_base_branch")
             spot = self._spot(pair, key, branch)
             return self._prepared(key, spot, base, commit)
+
+    def prepare_first(self, key: SessionKey, default_branch: str) -> Place:
+        """A worktree for the first commits of an empty repository, which begin at one without files.
+
+        Where it has a branch by now, this is `prepare`. Repeatable.
+
+        Raises:
+            BadData: `default_branch` is no name of a branch.
+            TryLater: the forge or git failed.
+        """
+        pair, asked = self.pair(key.repository), time.monotonic()
+        with pair.locked():
+            if self._fetch(pair, key.repository, (), asked).is_empty:
+                commit = self._first_commit(pair)
+                spot = self._spot(pair, key, branch_of(key))
+                place = self._prepared(key, spot, check_branch_name(default_branch), commit)
+                return replace(place, begins_at=commit)
+        return self.prepare(key)
+
+    def _first_commit(self, pair: Pair) -> str:
+        known = pair.git.resolve(FIRST)
+        if known:
+            return known
+        message = f"{self._config.agent.commit_prefix} Begin the repository".strip()
+        commit = pair.git.objects.write_commit(pair.git.objects.write_tree({}), [], message)
+        pair.git.update_ref(FIRST, commit)
+        return commit
 
     def prepare_for_reading(self, key: SessionKey, base: str = "") -> Place:
         """A worktree at exactly the head of the pull request `key`, also one from a fork.

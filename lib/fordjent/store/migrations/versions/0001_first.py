@@ -84,6 +84,7 @@ def upgrade() -> None:
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("author", sa.String(), nullable=False),
         sa.Column("head", sa.String(), nullable=False),
+        sa.Column("parent", sa.Integer(), nullable=False),
         sa.Column("head_commit", sa.String(), nullable=False),
         sa.Column("seen_at", sa.Float(), nullable=False),
         sa.PrimaryKeyConstraint("repository", "number"),
@@ -150,7 +151,15 @@ def upgrade() -> None:
         sa.Column("default_branch", sa.String(), nullable=False),
         sa.Column("set_up_at", sa.Float(), nullable=False),
         sa.Column("reconciled_at", sa.Float(), nullable=False),
+        sa.Column("has_commits", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("name"),
+    )
+    op.create_table(
+        "scaffolds",
+        sa.Column("repository", sa.String(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("since", sa.Float(), nullable=False),
+        sa.PrimaryKeyConstraint("repository"),
     )
     op.create_table(
         "sessions",
@@ -210,6 +219,20 @@ def upgrade() -> None:
         sa.Column("at", sa.Float(), nullable=False),
         sa.PrimaryKeyConstraint("repository", "number"),
     )
+    op.create_table(
+        "waiting_issues",
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("repository", sa.String(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("role", sa.String(), nullable=False),
+        sa.Column("by_person", sa.Boolean(), nullable=False),
+        sa.Column("input", sa.Text(), nullable=False),
+        sa.Column("labelled", sa.Boolean(), nullable=False),
+        sa.Column("waits_for", sa.Text(), nullable=False),
+        sa.Column("since", sa.Float(), nullable=False),
+        sa.PrimaryKeyConstraint("key"),
+    )
+    op.create_index(op.f("ix_waiting_issues_repository"), "waiting_issues", ["repository"], unique=False)
     op.create_table(
         "events",
         sa.Column(
