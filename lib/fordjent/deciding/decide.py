@@ -22,6 +22,7 @@ from fordjent.deciding.actions import (
 )
 from fordjent.deciding.event import Event
 from fordjent.deciding.facts import Facts
+from fordjent.memory.naming import BRANCH as MEMORY
 from fordjent.roles.guidance import NEEDS_ROLE
 from fordjent.roles.roles import ROLES, detect
 from fordjent.scheduling import references
@@ -187,6 +188,8 @@ def _no_review(event: Event, facts: Facts) -> str:
     """The bot's own pull request is reviewed only by a reviewer with a login of its own."""
     if not facts.is_bot(event.author):
         return loops.stops(event, facts) or _no_access(event, facts)
+    if event.pull and event.pull.head == MEMORY:
+        return "the bot's pull request of summaries"
     apart = facts.reviewer_login and facts.reviewer_login.casefold() != event.author.casefold()
     if not apart or facts.reviewer_login.casefold() == event.sender.casefold():
         return "the bot's own pull request"

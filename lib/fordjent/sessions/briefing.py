@@ -133,6 +133,5 @@ def _told(given: Input) -> Told:
         "checks": "Checks of the pull request have failed",
         "resumed": "It goes on",
         "parts": "All its parts are done",
-        "parts": "All its parts are done",
     }[given.kind]
     return Told(what, given.author, "" if given.kind == "opened" else given.text)
