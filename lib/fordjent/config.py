@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -143,6 +144,8 @@ class Budget(Table, frozen=True):
 
 
 class Memory(Table, frozen=True):
+    """`compaction_time`: of the day, local; "": never. `compaction_path`: a folder of each repository."""
+
     compaction_time: str = "02:00"
     compaction_path: str = "docs/issues"
 
@@ -222,6 +225,9 @@ def load(given: str | None = None) -> Config:
     return config
 
 
+_TIME = re.compile(r"(?:(?:[01]\d|2[0-3]):[0-5]\d)?")
+_INSIDE = re.compile(r"(?!\.{1,2}(?:/|$)|(?i:\.git)(?:/|$))[^/\\\x00-\x1f\x7f]{1,100}")
+
 ROLES = ("pm", "implementer", "reviewer", "tester", "devops")
 
 
@@ -237,6 +243,18 @@ def _check(config: Config) -> None:
             raise wrong(key, f"{url!r} must be like https://forge.example.org")
         if parts.username or parts.password:
             raise wrong(key, "holds a name or password; the token stands in forgejo.token")
+    if not _TIME.fullmatch(config.memory.compaction_time):
+        raise wrong(
+            "memory.compaction_time",
+            f"{config.memory.compaction_time!r} is no time of the day",
+            hint='like "02:00"; "": never',
+        )
+    if not all(_INSIDE.fullmatch(part) for part in config.memory.compaction_path.split("/")):
+        raise wrong(
+            "memory.compaction_path",
+            f"{config.memory.compaction_path!r} must be a folder inside of the repository",
+            hint='like "docs/issues"',
+        )
     if not config.providers:
         raise wrong("providers", "at least one, as [providers.main]")
     for name, provider in config.providers.items():

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from fordjent import threads
 from fordjent.context import Context
 from fordjent.gates.protection import default_branch
+from fordjent.memory.naming import path_of
 from fordjent.memory.tree import text_at
 from fordjent.store import issues, memories, notes, runs, sessions
 from fordjent.store.sessions import Session
@@ -67,15 +68,6 @@ async def of(context: Context, session: Session, place: Place | None) -> Past:
             path, text = found
             past = msgspec.structs.replace(past, summary=redact(text)[:SUMMARY_CHARACTERS], summary_path=path)
     return past
-
-
-def path_of(folder: str, number: int) -> str:
-    """Where the summary of an issue stands in its repository."""
-    return f"{folder}/{name_of(number)}"
-
-
-def name_of(number: int) -> str:
-    return f"{number:04d}-summary.md"
 
 
 def related(connection: Connection, session: Session) -> list[Session]:

@@ -61,10 +61,11 @@ async def serve(config: Config, parts: Sequence[MakePart] | None = None) -> int:
 
 def _all_parts() -> list[MakePart]:
     from fordjent.deciding.dispatcher import Dispatcher
+    from fordjent.memory.keeping import Keeper
     from fordjent.sessions.timers import Timers
     from fordjent.sessions.worker import Worker
 
-    return [Dispatcher, Worker, Timers]
+    return [Dispatcher, Worker, Timers, Keeper]
 
 
 class _Process:

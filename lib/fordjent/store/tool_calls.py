@@ -69,22 +69,20 @@ def run_of(connection: Connection, key: str, call: str) -> str:
 def ended(connection: Connection, key: str, after: int, limit: int) -> list[Done]:
     """The calls of a session after that row which are over, in order, up to the first that is not."""
     rows = connection.execute(
-        select(
-            tool_calls.c.id,
-            tool_calls.c.run,
-            tool_calls.c.turn,
-            tool_calls.c.name,
-            tool_calls.c.arguments,
-            tool_calls.c.state,
-            tool_calls.c.result,
-            tool_calls.c.begun_at,
-            tool_calls.c.ended_at,
-        )
+        select(*_DONE)
         .where(tool_calls.c.key == key, tool_calls.c.id > after)
         .order_by(tool_calls.c.id)
         .limit(limit)
     )
     return list(takewhile(lambda call: call.state != "begun", (Done(*row) for row in rows)))
+
+
+def newest(connection: Connection, key: str, limit: int) -> list[Done]:
+    """The last calls of a session, in order."""
+    rows = connection.execute(
+        select(*_DONE).where(tool_calls.c.key == key).order_by(tool_calls.c.id.desc()).limit(limit)
+    )
+    return [Done(*row) for row in reversed(rows.all())]
 
 
 def last_id(connection: Connection, key: str) -> int:
@@ -98,3 +96,6 @@ def count(connection: Connection, key: str, run: str, name: str) -> int:
     return connection.execute(
         select(func.count()).select_from(tool_calls).where(done & (tool_calls.c.state == "done"))
     ).scalar_one()
+
+
+_DONE = [tool_calls.c[name] for name in Done.__struct_fields__]
