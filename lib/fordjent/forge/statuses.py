@@ -26,6 +26,16 @@ async def create(
     return await forge.post(paths.of(repository, "statuses", commit), Status, made, repeatable=True)
 
 
+async def latest(forge: Forge, repository: str, commit: str) -> list[Status]:
+    """The last of each context, by its name. Asked for one by one: `combined` is of one page only."""
+    last: dict[str, Status] = {}
+    async for status in forge.pages(paths.of(repository, "commits", commit, "statuses"), Status):
+        known = last.get(status.context)
+        if known is None or status.id > known.id:
+            last[status.context] = status
+    return [last[context] for context in sorted(last)]
+
+
 async def combined(forge: Forge, repository: str, ref: str) -> CombinedStatus:
     """The last of each context, together; of a commit, a branch or a tag."""
     return await forge.get(paths.of(repository, "commits", ref, "status"), CombinedStatus)

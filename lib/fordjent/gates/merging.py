@@ -19,7 +19,9 @@ from fordjent.forge.errors import (
 )
 from fordjent.forge.merging import Style
 from fordjent.forge.types import Repository
+from fordjent.gates import ci
 from fordjent.gates.waiting import retry_waiting
+from harness.config import seconds
 from harness.effects import reached
 
 if TYPE_CHECKING:
@@ -74,6 +76,9 @@ async def merge(
         chosen = style_of(await repositories.get(forge, repository), style)
         if chosen is None:
             return NotMerged(number=number, reason=f"the repository does not allow {style or 'any merge'}")
+        waits = seconds(context.config.policy.ci_timeout) > 0
+        if waits and (why := (await ci.ask(forge, repository, commit)).why_not_ready()):
+            return NotMerged(number=number, reason=why)
         merged = await merging.merge(
             forge,
             repository,

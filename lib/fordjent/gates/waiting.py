@@ -17,8 +17,9 @@ from fordjent.forge import issues
 from fordjent.gates import lease
 from fordjent.gates.gate import Begun, Blocked, Opened, Proposal, Waiting
 from fordjent.session_key import SessionKey
-from fordjent.store import inputs, sessions, transitions, waiting_merges
+from fordjent.store import inputs, sessions, transitions, waiting_checks, waiting_merges
 from fordjent.store.sessions import Session
+from fordjent.store.waiting_checks import WaitingCheck
 from fordjent.store.waiting_merges import WaitingMerge
 from harness.errors import Failure, TryLater
 
@@ -57,8 +58,8 @@ async def _retry(context: Context, row: WaitingMerge, session: Session) -> Opene
     if session.cancel or about.state != "open":
         await context.database.write(waiting_merges.drop, row.key)
         return None
-    verdict = await _proposed(context, row, key)
-    await context.database.write(_note, row, verdict, session, time.time())
+    verdict, waits = await _proposed(context, row, key)
+    await context.database.write(_note, row, verdict, waits, session, time.time())
     context.bus.woke("sessions")
     if not isinstance(verdict, Waiting):  # only now: a kill before this has it tried once more
         await showing.show(context, row.key)
@@ -66,7 +67,11 @@ async def _retry(context: Context, row: WaitingMerge, session: Session) -> Opene
     return verdict
 
 
-async def _proposed(context: Context, row: WaitingMerge, key: SessionKey) -> Opened | Blocked | Waiting:
+async def _proposed(
+    context: Context, row: WaitingMerge, key: SessionKey
+) -> tuple[Opened | Blocked | Waiting, WaitingCheck | None]:
+    """And the checks that it has to wait for now that it is open."""
+    from fordjent.gates.checks import awaited
     from fordjent.gates.pull_requests import propose
     from fordjent.tools.ground import RunFolder
     from fordjent.workspaces.workspaces import Workspaces
@@ -87,7 +92,9 @@ async def _proposed(context: Context, row: WaitingMerge, key: SessionKey) -> Ope
     try:
         verdict = await propose(proposal)
         assert not isinstance(verdict, Begun)  # what waits for a pull request is in no empty repository
-        return verdict
+        if isinstance(verdict, Opened):
+            return verdict, await awaited(context, row.key, verdict.number, place)
+        return verdict, None
     finally:
         await threads.run(RunFolder.of(context.config, proposal.run).remove)
 
@@ -96,6 +103,7 @@ def _note(
     connection: Connection,
     row: WaitingMerge,
     verdict: Opened | Blocked | Waiting,
+    waits: WaitingCheck | None,
     session: Session,
     now: float,
 ) -> None:
@@ -104,7 +112,10 @@ def _note(
 
     if isinstance(verdict, Opened):
         sessions.note(connection, row.key, pull=verdict.number)
-        if session.state == "waiting":
+        if session.state == "waiting" and waits:
+            waiting_checks.put(connection, waits)
+            transitions.change(connection, row.key, "waiting", waits.reason, now)
+        elif session.state == "waiting":
             transitions.change(
                 connection, row.key, "completed", f"pull request #{verdict.number} is open", now
             )

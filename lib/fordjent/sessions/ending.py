@@ -19,7 +19,7 @@ from fordjent.scheduling import retries, wholes
 from fordjent.scheduling.retries import Retry
 from fordjent.sessions import showing, status_comment
 from fordjent.sessions.outcome import Outcome
-from fordjent.store import events, inputs, runs, sessions, transitions
+from fordjent.store import events, inputs, runs, sessions, transitions, waiting_checks
 from fordjent.store.runs import Run
 from fordjent.store.sessions import Session
 from fordjent.tools.ground import RunFolder
@@ -160,3 +160,7 @@ def _write(
         events.ask(connection, SCHEDULE, about.repository, now)
     if outcome.pull:
         sessions.note(connection, key, pull=outcome.pull)
+    if outcome.checks:
+        waiting_checks.put(connection, outcome.checks)
+    else:
+        waiting_checks.drop(connection, key)

@@ -7,6 +7,7 @@ import msgspec
 from fordjent.agent.protocols import Ended, Reason
 from fordjent.roles.roles import Role
 from fordjent.sessions.states import State, Why
+from fordjent.store.waiting_checks import WaitingCheck
 
 SAYING = ("forgejo_comment", "forgejo_review")
 """Tools that leave something for a person to read."""
@@ -47,6 +48,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     lasting: bool = False
     lacking: str = ""
     way_out: str = ""
+    checks: WaitingCheck | None = None
+    """Of its pull request, where they are waited for."""
 
 
 def judge(role: Role, ended: Ended, evidence: Evidence, cancelled: str = "") -> Outcome:

@@ -13,12 +13,14 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
 from sqlalchemy import Connection
 
 from fordjent.context import Context
 from fordjent.deciding.actions import Input
 from fordjent.deciding.applying import SCHEDULE
 from fordjent.forge.errors import Archived, NotFound
+from fordjent.gates import checks
 from fordjent.models.models import Models
 from fordjent.roles import roles
 from fordjent.sessions import ending, facts, placing
@@ -145,7 +147,7 @@ class _OneRun:
         if place:
             await self.database.write(runs.started_at, self.run.id, place.seen or place.start)
             self.run = await self.database.read(runs.get, self.run.id)
-        return await Work(
+        outcome = await Work(
             context=self.context,
             models=self.runs.models,
             identity=self.identity,
@@ -157,6 +159,17 @@ class _OneRun:
             place=place,
             cancelled=lambda: self.control.cancelled,
         ).outcome()
+        return await self._until_checked(outcome)
+
+    async def _until_checked(self, outcome: Outcome) -> Outcome:
+        """A pull request is not ready before its checks are over: the session waits for them, not this run."""
+        is_ready = outcome.state == "completed" and outcome.pull and self.role.makes_pull
+        if not is_ready or self.place is None:
+            return outcome
+        waits = await checks.awaited(self.context, self.session.key, outcome.pull, self.place)
+        if waits is None:
+            return outcome
+        return msgspec.structs.replace(outcome, state="waiting", reason=waits.reason, checks=waits)
 
     async def _unwanted(self, why: str) -> Outcome:
         await self._forget_inputs()

@@ -14,6 +14,7 @@ from fordjent import threads
 from fordjent.context import Context
 from fordjent.deciding.applying import RECONCILE, RETRY_MERGE, SCHEDULE
 from fordjent.forge.errors import ForgeError
+from fordjent.gates import checks
 from fordjent.sessions import showing
 from fordjent.sessions.surroundings import Surroundings
 from fordjent.store import events, handled, parts, sessions, waiting_issues, waiting_merges
@@ -29,6 +30,8 @@ SHOWN_WITHIN_SECONDS = 86400.0
 """What could not be shown for that long is left as it is."""
 REAP_SECONDS = 60.0
 RETRY_SECONDS = 300.0
+CHECKS_SECONDS = 2.0
+"""How soon one that is due is asked for."""
 
 
 class Timers:
@@ -44,6 +47,7 @@ class Timers:
             self.show: SHOW_SECONDS,
             self.reap: min(REAP_SECONDS, idle / 4),
             self.retry_merges: RETRY_SECONDS,
+            self.checks: CHECKS_SECONDS,
             self.schedule: RETRY_SECONDS,
             self.reconcile: seconds(self._context.config.sessions.reconcile_interval),
         }
@@ -97,6 +101,10 @@ class Timers:
             return sorted({*waiting_issues.repositories(connection), *parts.repositories(connection)})
 
         await self._make(SCHEDULE, due)
+
+    async def checks(self) -> None:
+        """Ask for the checks of pull requests that are waited for, each when it is due."""
+        await checks.look(self._context)
 
     async def reconcile(self) -> None:
         """Have every repository compared with what was handled of it."""

@@ -24,15 +24,16 @@ class WaitingCheck(msgspec.Struct, frozen=True, kw_only=True):
     looks: int = 0
     look_at: float = 0.0
 
+    @property
+    def reason(self) -> str:
+        """Of the state that the session is in meanwhile."""
+        return f"Pull request #{self.pull} waits for its checks at {self.commit[:12]}."
+
 
 def put(connection: Connection, waiting: WaitingCheck) -> None:
-    """Wait for these; for the same commit since when it was. Repeatable."""
-    known = of_key(connection, waiting.key)
+    """Wait for these, and for no others. Repeatable."""
     drop(connection, waiting.key)
-    row = msgspec.structs.asdict(waiting)
-    if known and known.commit == waiting.commit:
-        row["since"] = known.since
-    connection.execute(insert(waiting_checks).values(row))
+    connection.execute(insert(waiting_checks).values(msgspec.structs.asdict(waiting)))
 
 
 def drop(connection: Connection, key: str) -> None:
