@@ -1,0 +1,1 @@
+"""What keeps a server running: set-up, doctor, reload, backup, pruning, units."""
