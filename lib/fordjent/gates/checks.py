@@ -198,6 +198,7 @@ def _note(connection: Connection, row: WaitingCheck, session: Session, settled: 
     there = sessions.get(connection, row.key)
     if there is None or there.state != "waiting":
         return
+    sessions.note(connection, row.key, pull=row.pull)
     transitions.change(connection, row.key, settled.state, settled.reason, now)
     if settled.text:
         source = f"checks:{row.commit}"
