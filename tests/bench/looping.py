@@ -16,7 +16,8 @@ from ent_agent.loop import loop
 from ent_agent.loop.pipeline import Ran, Steps
 from ent_agent.records import Record
 from tests.bench.measuring import Figure, Pair, block, pair, process
-from tests.bench.places import Work, clone_control
+from tests.bench.places import BareWork, Work
+from tests.support.ssh_server import SshServer
 
 ROOT = Path(__file__).resolve().parents[2]
 ISSUE = Path(__file__).parent / "bare/issue"
@@ -87,24 +88,30 @@ def idle(work: Work, turns: int) -> list[Pair]:
     ]
 
 
-def per_issue(folder: Path, issues: int, turns: int) -> Pair:
-    """The loop's own time for an issue: a whole pass, without the agent's part, by the number of issues."""
+def per_issue(folder: Path, issues: int, turns: int, server: SshServer | None = None) -> Pair:
+    """The loop's own time for an issue: a whole pass, without the agent's part, by the number of issues.
+
+    With `server`, origin is met over ssh.
+    """
     folder.mkdir()
     number = iter(range(1000))
 
     def ours() -> Figure:
-        work = Work.make(folder / f"loop {next(number)}", issues)
+        work = Work.make(folder / f"loop {next(number)}", issues, server)
         figure = block(lambda: run(work.config))
         return (figure - _agent(work)) / issues
 
     def bare() -> Figure:
-        work = Work.make(folder / f"bare {next(number)}", issues)
-        git_dir, worktrees = clone_control(work, work.log.parent), work.log.parent / "worktrees"
-        words: list[list[str | Path]] = [[ISSUE, git_dir, worktrees, one, work.agent] for one in work.issues]
+        work = Work.make(folder / f"bare {next(number)}", issues, server)
+        places = BareWork.make(work, work.log.parent)
+        words: list[list[str | Path]] = [
+            [ISSUE, places.control, places.work, places.worktrees, one, work.agent] for one in work.issues
+        ]
         figure = block(lambda: [process(one, work.log.parent) for one in words])
         return (figure - _agent(work)) / issues
 
-    return pair(f"own time per issue, of {issues}", ours, "the git commands in a shell script", bare, turns)
+    what = f"own time per issue, of {issues}{', over ssh' if server else ''}"
+    return pair(what, ours, "the git commands in a shell script", bare, turns)
 
 
 def steps(folder: Path, issues: int) -> list[StepRow]:

@@ -20,6 +20,41 @@ beside its baseline, which was run in turn with it; what counts is the ratio, th
 processor time of a process and all below it, which other work on the machine hardly changes.
 """
 
+LOOPING = """\
+## The loop's own time for an issue
+
+With an agent that commits and ends at once; its own time is taken off on both sides. "of 5" is a pass with five issues,
+by the issue: the loop's start is shared by them.
+
+The script is `tests/bench/bare/issue`: what any loop has to do, as git commands. It asks for origin's default branch and
+fetches; claims by a ref with a lease, fetches again and sees that claim and issue are still its own; checks a branch out as a
+worktree of a repository without a remote; after the agent fetches its commits from there, commits what it left, looks at
+origin once more; pushes branch, hand-back and the end of the claim in one go; and looks whether anything is left.
+
+What the loop does beside that, on purpose, and pays for:
+
+- a file of the run on disk, flushed, before each effect, and locks: so that kill -9 anywhere loses nothing;
+- the claim swapped for a new value when the agent is started and when its run is finished, two pushes: so that no push of a
+  step that was killed arrives later;
+- the agent under a supervisor, a process that limits it and ends whatever it leaves running, found by the environment of
+  all processes;
+- a prompt, with the issue's history, and an `ent` of the agent's own on its PATH; its changes of the tracker taken over as
+  far as it may make them;
+- every file, file name and message that would be pushed looked through for secrets and sizes;
+- the verdict, and who gets the issue, from the tracker's history; a comment that says what came of it;
+- each step a process of its own, with records between them.
+"""
+
+OVER_SSH = """
+### Over ssh
+
+The same, with an sshd on this machine in between: each exchange with origin is a connection of its own, as it is in use. The
+loop has eight for a single issue (a look before it and one after it; the claim, a fetch, two swaps of the claim, a fetch, the
+hand-back), the script seven.
+
+"""
+NO_SSHD = "There is no sshd on this machine, so this was not measured.\n"
+
 
 @dataclass
 class Results:
@@ -30,6 +65,8 @@ class Results:
     writing: list[Pair] = field(default_factory=list)
     idle: list[Pair] = field(default_factory=list)
     looping: list[Pair] = field(default_factory=list)
+    over_ssh: list[Pair] = field(default_factory=list)
+    """None where there is no sshd."""
     steps: list[StepRow] = field(default_factory=list)
     intake: list[Rate] = field(default_factory=list)
 
@@ -42,9 +79,8 @@ def text(results: Results) -> str:
         "## Writing\n\n" + _pairs(results.writing, peak=True),
         "## A look with nothing to do\n\nThe baseline is a fetch from the same origin.\n\n"
         + _pairs(results.idle),
-        "## The loop's own time for an issue\n\nWith an agent that commits and ends at once; its own time is taken off on both sides. The"
-        "\nscript is `tests/bench/bare/issue`: the same effects on origin, without what makes them safe.\n\n"
-        + _pairs(results.looping, cpu=False),
+        f"{LOOPING}\n{_pairs(results.looping, cpu=False)}"
+        f"{OVER_SSH}{_pairs(results.over_ssh, cpu=False) if results.over_ssh else NO_SSHD}",
         '### Where it goes\n\nPer issue. "Programs" are git, ssh-keygen and bwrap, beside the step\'s own Python.\n\n'
         + _steps(results.steps),
         "## Deliveries of a forge\n\nEach is verified, and on disk with its event before its answer, many to one commit. The baseline reads"

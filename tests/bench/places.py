@@ -11,16 +11,17 @@ from pathlib import Path
 from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.records import Record
-from ent_agent.repositories import syncing
+from ent_agent.repositories import identity, keys, repositories, syncing
 from ent_agent.tracker.model import Issue
 from tests.support import big_tracker
 from tests.support.sample import configuration, make
+from tests.support.ssh_server import SshServer
 
 AGENT = """\
 #!/bin/sh -e
-# Commits something, says that it is done, and notes how long that took.
+# Commits something of its own, says that it is done, and notes how long that took.
 begun=$(date +%s.%N)
-echo work >work.txt
+basename "$PWD" >work.txt
 git add work.txt
 git -c user.name=Robo -c user.email=robo@example.org commit --quiet -m Work
 echo "Done: it."
@@ -68,7 +69,8 @@ class Work:
     issues: list[str]
 
     @classmethod
-    def make(cls, folder: Path, count: int) -> Work:
+    def make(cls, folder: Path, count: int, server: SshServer | None = None) -> Work:
+        """With `server`, origin is met over ssh."""
         folder.mkdir()
         sample = make(folder)
         ids = [f"{number:02}" + "a" * 30 for number in range(count)]
@@ -94,7 +96,11 @@ class Work:
         adapter.write_text('description = "bench"\ncommand = ["./agent"]\nprompt = "stdin"\n')
         # Without a sandbox, so that the agent can write its log.
         extra = '[sandbox]\nbackend = "none"\n'
-        config = configuration(folder, sample.url, extra, agent_type=str(adapter))
+        url = server.url(sample.origin) if server else sample.url
+        config = configuration(folder, url, extra, agent_type=str(adapter))
+        key, _ = keys.find_or_make(config.folder(config.ssh_key_dir), config.agent_email)
+        if server:
+            server.authorize(keys.public_half(key, config.agent_email)[0])
         syncing.sync(Record(), config)
         return cls(config, state.of(config).control, agent, log, ids)
 
@@ -104,17 +110,33 @@ class Work:
         return sum(float(end) - float(begun) for begun, end in spans)
 
 
-def clone_control(work: Work, folder: Path) -> Path:
-    """A repository for the bare script: the same remote, nothing of ours."""
-    git_dir = folder / "bare.git"
+@dataclass(frozen=True)
+class BareWork:
+    """Two repositories for the bare script, as the loop has them: the same remote, nothing else of ours."""
+
+    control: Path
+    work: Path
+    worktrees: Path
+
+    @classmethod
+    def make(cls, of: Work, folder: Path) -> BareWork:
+        made = cls(folder / "bare.git", folder / "work.git", folder / "worktrees")
+        made.worktrees.mkdir()
+        for git_dir in (made.control, made.work):
+            _git(git_dir, "init", "--quiet", "--bare")
+        (made.work / "objects/info/alternates").write_text(f"{made.control}/objects\n")
+        settings = {
+            "user.name": "Robo",
+            "user.email": "robo@example.org",
+            "core.sshCommand": identity.ssh_command(of.config),
+        }
+        for key, value in settings.items():
+            _git(made.control, "config", key, value)
+        _git(made.control, "remote", "add", "origin", repositories.origin_url(of.config))
+        _git(made.control, "fetch", "--quiet", "origin")
+        return made
+
+
+def _git(git_dir: Path, *words: str) -> None:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-
-    def git(*words: str) -> None:
-        subprocess.run(["git", f"--git-dir={git_dir}", *words], check=True, env=environment)
-
-    git("init", "--quiet", "--bare")
-    git("config", "user.name", "Robo")
-    git("config", "user.email", "robo@example.org")
-    git("remote", "add", "origin", work.config.repo_url)
-    git("fetch", "--quiet", "origin")
-    return git_dir
+    subprocess.run(["git", f"--git-dir={git_dir}", *words], check=True, env=environment)

@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.bench import intake, looping, page, selecting, writing
 from tests.bench.page import Results
 from tests.bench.places import BigTracker, Work
+from tests.support.ssh_server import SSHD, SshServer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,7 +28,7 @@ class Sizes:
 
 
 LARGE = Sizes(trackers=(100, 1_000, 10_000, 100_000))
-QUICK = Sizes(trackers=(20,), turns=1, issues=2, deliveries=100)
+QUICK = Sizes(trackers=(20,), turns=1, issues=1, deliveries=100)
 """So that a test can see the whole of it run."""
 
 
@@ -49,6 +50,12 @@ def run(sizes: Sizes, target: Path) -> None:
         for issues in sorted({1, sizes.issues}):
             print(f"{issues} to work", flush=True)
             results.looping.append(looping.per_issue(folder / f"{issues} to work", issues, sizes.turns))
+        if SSHD:
+            with SshServer(folder / "sshd") as server:
+                for issues in sorted({1, sizes.issues}):
+                    print(f"{issues} to work, over ssh", flush=True)
+                    place = folder / f"{issues} over ssh"
+                    results.over_ssh.append(looping.per_issue(place, issues, sizes.turns, server))
         results.steps = looping.steps(folder, sizes.issues)
         print(f"{sizes.deliveries:,} deliveries", flush=True)
         results.intake.append(intake.measure(folder / "intake", sizes.deliveries, sizes.turns))

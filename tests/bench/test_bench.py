@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.ssh_server import SSHD
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -22,6 +24,7 @@ def test_the_page_has_every_comparison_and_nothing_of_the_machines_paths(place: 
         "a change of state, among 20 | ",
         "a look with nothing ready | ",
         "own time per issue, of 1 | ",
+        "own time per issue, of 1, over ssh | " if SSHD else "There is no sshd on this machine",
         "| worktree | 1.0 | ",
         "| 100 deliveries of 5,096 bytes over 32 connections | ",
         "connections: ",
