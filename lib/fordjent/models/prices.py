@@ -24,6 +24,12 @@ def cost_microdollars(provider: Provider, model: str, usage: Usage) -> int:
     )
 
 
+def is_known(provider: Provider) -> bool:
+    """Whether its model's tokens have a price, configured or listed."""
+    configured = provider.input_usd_per_million or provider.output_usd_per_million
+    return bool(configured) or _listed(provider.model, Usage(tokens_in=1, tokens_out=1)) is not None
+
+
 def _listed(model: str, usage: Usage) -> int | None:
     import genai_prices
 

@@ -52,7 +52,7 @@ class Readiness:
 
     def _questions(self) -> list[tuple[str, Callable[[], Awaitable[str]]]]:
         config = self._context.config
-        models = [(f"model {name}", partial(_model, config, one)) for name, one in config.providers.items()]
+        models = [(f"model {name}", partial(why_not_model, config, one)) for name, one in config.providers.items()]
         return [("database", self._database), ("forge", self._forge), *models]
 
     async def _database(self) -> str:
@@ -85,7 +85,7 @@ async def _why(what: str, ask: Callable[[], Awaitable[str]]) -> Missing | None:
     return Missing(what, why) if why else None
 
 
-async def _model(config: Config, provider: Provider) -> str:
+async def why_not_model(config: Config, provider: Provider) -> str:
     """Whether something answers there at all: each endpoint lists its models in its own way, or not at all."""
     import httpx2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
 from fordjent.deciding.event import Event, read
 from fordjent.reconciling.comparing import Handled, Said
@@ -62,6 +62,13 @@ def of(connection: Connection, name: str, since: float) -> Handled:
         ),
         told_reviews=frozenset(int(id) for id in _ids(told, "review:") if id.isdecimal()),
     )
+
+
+def last_delivery(connection: Connection, name: str) -> float:
+    """When the forge last delivered something of a repository, in seconds since 1970; 0: never."""
+    of_forge = ~deliveries.c.id.startswith("reconcile:")
+    came = select(func.max(deliveries.c.received_at)).where(deliveries.c.repository == name, of_forge)
+    return connection.execute(came).scalar() or 0.0
 
 
 _COLUMNS = [repositories.c[name] for name in Repository.__struct_fields__]
