@@ -261,6 +261,8 @@ def test_a_reviewer_with_a_login_of_its_own_does(number: int) -> None:
     action = fed(number, two)
     assert (action.role, action.by_person, action.key.split("/")[2]) == ("reviewer", False, "pulls")
     assert why_nothing(number, replace(two, reviewer_login="Fordjent"))
+    summaries = why_nothing(number, two, pull_request__head__ref="fordjent/memory")
+    assert summaries == "the bot's pull request of summaries"
 
 
 def test_a_branch_that_is_protected_is_never_the_authors() -> None:
