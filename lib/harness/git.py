@@ -75,13 +75,15 @@ class Git:
     """A repository, named by its git dir.
 
     `ssh_command` goes to GIT_SSH_COMMAND (already quoted for a shell), `person` is
-    author and committer of what is written, `config` is added for each call.
+    author and committer of what is written, `config` is added for each call; `base` is the
+    environment that git's own is made from, None: that of this process.
     """
 
     git_dir: Path
     ssh_command: str = ""
     person: Person | None = None
     config: Mapping[str, str] = field(default_factory=dict)
+    base: Mapping[str, str] | None = None
 
     def run(
         self,
@@ -120,7 +122,10 @@ class Git:
     @cached_property
     def environment(self) -> dict[str, str]:
         return environment(
-            ssh_command=self.ssh_command, person=self.person, config={**FORCED_CONFIG, **self.config}
+            ssh_command=self.ssh_command,
+            person=self.person,
+            config={**FORCED_CONFIG, **self.config},
+            base=self.base,
         )
 
     @cached_property

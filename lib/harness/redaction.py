@@ -35,12 +35,16 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """`text` with [redacted] where secrets were."""
-        data = text.encode("utf-8", "surrogateescape")
-        for value in self._known:
-            data = data.replace(value, REDACTED)
+        data = self.without_known(text.encode("utf-8", "surrogateescape"))
         for rule in RULES:
             data = rule.pattern.sub(_without_secret, data)
         return data.decode("utf-8", "surrogateescape")
+
+    def without_known(self, data: bytes) -> bytes:
+        """`data` with [redacted] where it holds a secret of this machine."""
+        for value in self._known:
+            data = data.replace(value, REDACTED)
+        return data
 
     def tail(self, text: str, characters: int) -> str:
         """The end of `text`: redacted first, since half a secret is not found any more."""
@@ -73,6 +77,11 @@ def known_secrets(
         if (name in chosen or is_secret_name(name)) and not Path(value).is_absolute():
             yield value
     yield from (value for name, value in (values or {}).items() if is_secret_name(name))
+
+
+def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment for programs that need none of its secrets."""
+    return {name: value for name, value in environ.items() if not is_secret_name(name)}
 
 
 def key_bodies(folder: Path) -> Iterator[str]:

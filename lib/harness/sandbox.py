@@ -199,7 +199,7 @@ def _why_not() -> str:
         )
         script = 'test ! -e "$0/hidden/key" && test ! -w / && echo > "$0/open/file" && test $$ -lt 10'
         trial = Sandbox("bwrap").wrap(["sh", "-c", script, str(folder)], view, Path("/"))
-        finished = process.run(trial, timeout_seconds=20)
+        finished = process.run(trial, env={"PATH": os.environ.get("PATH", os.defpath)}, timeout_seconds=20)
         if finished.ok and (folder / "open/file").exists():
             return ""
         said = finished.error_text.splitlines()

@@ -18,7 +18,9 @@ class Serve(Command):
 
         from fordjent.context import redactor_of
         from fordjent.serving import logs, process
+        from harness import process as process_of_ours
 
+        process_of_ours.hide_memory()  # without a sandbox an agent's programs could read the tokens in it
         logs.begin(config.log, redactor_of(config), verbose=bool(self.verbose))
         return uvloop.run(process.serve(config))
 

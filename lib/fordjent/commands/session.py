@@ -30,8 +30,10 @@ class Session(Command):
         from fordjent.serving import logs
         from fordjent.session_key import SessionKey
         from fordjent.sessions import by_hand
+        from harness import process
 
         config = self.load_config()
+        process.hide_memory()  # without a sandbox an agent's programs could read the tokens in it
         logs.begin(config.log, redactor_of(config), verbose=bool(self.verbose))
         session = asyncio.run(
             by_hand.run(config, SessionKey.parse(key), self.role, lambda line: print(line, flush=True))

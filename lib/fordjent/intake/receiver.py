@@ -71,7 +71,8 @@ class Receiver:
             await _reject(receive, send, Rejected(503, "cannot be stored now"))
 
     async def _store(self, arrived: Delivery) -> Answer:
-        answer = Answer.of(arrived, await self._storing.store(arrived))
+        safe = msgspec.structs.replace(arrived, body=self._context.redactor.without_known(arrived.body))
+        answer = Answer.of(arrived, await self._storing.store(safe))
         self._context.bus.woke("changes")
         if answer.status == "accepted":
             self._context.bus.woke("events")

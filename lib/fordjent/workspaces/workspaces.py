@@ -7,6 +7,7 @@ upper and lower case, so the folders are in lower case. All of it blocks: in a t
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from harness.diagnostics import say
 from harness.effects import reached
 from harness.errors import BadData, Failure, TryLater
 from harness.git import Git, Person, check_branch_name
-from harness.redaction import Redactor
+from harness.redaction import Redactor, without_secrets
 from harness.worktrees import pair as pairs
 from harness.worktrees import preparing, published, registering, registrations
 from harness.worktrees.leftovers import Rules
@@ -95,7 +96,12 @@ class Workspaces:
         root = self.root(repository)
         known = self._pairs.get(root)
         if known is None:
-            git = Git(root / "control.git", person=self._person, config=self._settings)
+            git = Git(
+                root / "control.git",
+                person=self._person,
+                config=self._settings,
+                base=without_secrets(os.environ),
+            )
             known = self._pairs.setdefault(root, Pair(root, git, NAMESPACE))
         return known
 

@@ -98,7 +98,7 @@ class Pair:
     @cached_property
     def agents(self) -> Git:
         """work.git's refs and objects, to be read and written from outside: nothing planted there runs."""
-        return Git(self.view, person=self.git.person, config=_WORK_CONFIG)
+        return Git(self.view, person=self.git.person, config=_WORK_CONFIG, base=self.git.base)
 
     def set_up(self, sections: Sections) -> None:
         """Make both repositories, or bring what is there to what `sections`, added to control.git's
