@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, func, select, true
 
 from fordjent.config import Budget
 from fordjent.models.model import ModelFailure
-from fordjent.store.schema import model_calls, spending
+from fordjent.store.schema import RESERVED, model_calls, spending
 from harness.clock import timestamp
 
 DAY_SECONDS = 86400
@@ -148,8 +148,7 @@ def _spent(
 
 
 def _open(since: float | None) -> ColumnElement[bool]:
-    is_open = model_calls.c.state == "reserved"
-    return is_open if since is None else is_open & (model_calls.c.at >= since)
+    return RESERVED if since is None else RESERVED & (model_calls.c.at >= since)
 
 
 def _sum(of: ColumnElement[int]) -> ColumnElement[int]:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 
 from fordjent.store import deliveries, statistics
 from fordjent.store.numbers import Change
-from fordjent.store.schema import model_calls, transitions
+from fordjent.store.schema import RESERVED, model_calls, transitions
 from harness.clock import timestamp
 
 TOGETHER = 100
@@ -118,7 +118,7 @@ def _turns_place(connection: Connection, turns: int, seen: frozenset[int]) -> tu
 
 def _last_turn(connection: Connection) -> int:
     """Before the first that is still being made."""
-    open_ones = select(func.min(model_calls.c.id)).where(~statistics.ASKED)
+    open_ones = select(func.min(model_calls.c.id)).where(RESERVED)
     first_open = connection.execute(open_ones).scalar()
     last = connection.execute(select(func.max(model_calls.c.id))).scalar() or 0
     return first_open - 1 if first_open else last

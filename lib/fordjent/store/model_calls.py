@@ -13,7 +13,7 @@ from fordjent.config import Budget
 from fordjent.models.messages import Answer
 from fordjent.models.model import ModelFailure
 from fordjent.store import budgets
-from fordjent.store.schema import model_calls
+from fordjent.store.schema import RESERVED, model_calls
 
 LEFT_OVER_SECONDS = 3600.0
 """A reservation that old is taken for that of a process that has ended; one that was not is settled all the same."""
@@ -86,7 +86,7 @@ def settle_left_over(connection: Connection, now: float) -> int:
     """Give up reservations of processes that have ended; how many."""
     done = connection.execute(
         update(model_calls)
-        .where(model_calls.c.state == "reserved", model_calls.c.at < now - LEFT_OVER_SECONDS)
+        .where(RESERVED, model_calls.c.at < now - LEFT_OVER_SECONDS)
         .values(state="failed", error="its process ended; what was reserved counts as spent")
     )
     return done.rowcount

@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select
 
 from fordjent.store.schema import (
+    RESERVED,
     gate_results,
     inputs,
     issues,
@@ -206,9 +207,7 @@ def _doing(connection: Connection, key: str) -> Doing | None:
     if call:
         doing.call, doing.arguments = call.name, call.arguments
         doing.call_state, doing.since = call.state, call.begun_at
-    asking = select(model_calls.c.at).where(
-        model_calls.c.key == key, model_calls.c.run == run.id, model_calls.c.state == "reserved"
-    )
+    asking = select(model_calls.c.at).where(model_calls.c.key == key, model_calls.c.run == run.id, RESERVED)
     asked = _last(connection, asking, model_calls.c.id)
     if asked and doing.call_state != "begun":
         doing.asks, doing.since = True, asked.at

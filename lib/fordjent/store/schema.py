@@ -19,6 +19,8 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    literal_column,
+    text,
 )
 
 metadata = MetaData()
@@ -354,8 +356,13 @@ model_calls = Table(
     Column("latency_seconds", Float, nullable=False, default=0.0),
     Column("error", Text, nullable=False, default=""),
     Column("at", Float, nullable=False, index=True),
-    Index("model_calls_by_state", "state", "at"),
+    Index("model_calls_reserved", "at", sqlite_where=text("state = 'reserved'")),
 )
+RESERVED = model_calls.c.state == literal_column("'reserved'")
+"""To be asked like this: with a parameter in its place SQLite does not see that the index is for it."""
+
+AMOUNTS = ("calls", "failed", "retries", "tokens_in", "tokens_out", "tokens_cached", "cost_microdollars")
+"""What is added up of calls; `failed` are some of the `calls`."""
 
 spending = Table(
     "spending",
@@ -366,14 +373,20 @@ spending = Table(
     Column("provider", String, primary_key=True),
     Column("model", String, primary_key=True),
     Column("repository", String, nullable=False),
-    Column("calls", Integer, nullable=False),
-    Column("failed", Integer, nullable=False, doc="of the calls"),
-    Column("retries", Integer, nullable=False),
-    Column("tokens_in", BigInteger, nullable=False),
-    Column("tokens_out", BigInteger, nullable=False),
-    Column("tokens_cached", BigInteger, nullable=False),
-    Column("cost_microdollars", BigInteger, nullable=False),
-    Index("spending_by_day", "day"),
+    *(Column(name, BigInteger, nullable=False) for name in AMOUNTS),
     Index("spending_by_repository", "repository", "day"),
+    Index("spending_by_cost", "key", "cost_microdollars"),
 )
 """The calls of models that are over, added up. Kept by the database itself (migration 0002), whoever writes."""
+
+daily_spending = Table(
+    "daily_spending",
+    metadata,
+    Column("day", Integer, primary_key=True, doc="since 1970, in UTC"),
+    Column("repository", String, primary_key=True),
+    Column("role", String, primary_key=True),
+    Column("provider", String, primary_key=True),
+    Column("model", String, primary_key=True),
+    *(Column(name, BigInteger, nullable=False) for name in AMOUNTS),
+)
+"""The same without sessions: as few rows as there are days, however many sessions work on them."""

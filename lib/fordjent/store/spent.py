@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, Table, func, select
 
 from fordjent.store.budgets import month_start
-from fordjent.store.schema import model_calls, spending
+from fordjent.store.schema import RESERVED, daily_spending, model_calls, spending
 
 DAY_SECONDS = 86400
 
-By = Literal["provider", "model", "role", "repository", "key"]
+By = Literal["provider", "model", "role", "repository"]
 
 
 class Sum(msgspec.Struct):
@@ -35,32 +35,40 @@ def day_of(at: float) -> int:
 
 
 def in_all(connection: Connection, since_day: int = 0) -> Sum:
-    return _sum("", connection.execute(select(*_SUMS).where(spending.c.day >= since_day)).one())
+    chosen = select(*_sums(daily_spending)).where(daily_spending.c.day >= since_day)
+    return _sum("", connection.execute(chosen).one())
 
 
 def of_key(connection: Connection, key: str) -> Sum:
-    return _sum(key, connection.execute(select(*_SUMS).where(spending.c.key == key)).one())
+    return _sum(key, connection.execute(select(*_sums(spending)).where(spending.c.key == key)).one())
 
 
 def by(connection: Connection, what: By, limit: int, since_day: int = 0) -> list[Sum]:
     """The dearest first."""
-    name = spending.c[what]
+    name = daily_spending.c[what]
     rows = connection.execute(
-        select(name, *_SUMS)
-        .where(spending.c.day >= since_day)
+        select(name, *_sums(daily_spending))
+        .where(daily_spending.c.day >= since_day)
         .group_by(name)
-        .order_by(func.sum(spending.c.cost_microdollars).desc(), name)
+        .order_by(func.sum(daily_spending.c.cost_microdollars).desc(), name)
         .limit(limit)
     )
     return [Sum(*row) for row in rows]
 
 
+def by_session(connection: Connection, limit: int) -> list[Sum]:
+    """Keys for names, the dearest first."""
+    cost = func.sum(spending.c.cost_microdollars)
+    dearest = (
+        select(spending.c.key).group_by(spending.c.key).order_by(cost.desc(), spending.c.key).limit(limit)
+    )
+    return [of_key(connection, key) for key in connection.scalars(dearest)]
+
+
 def by_day(connection: Connection, first: int, last: int) -> list[tuple[int, int]]:
     """Day and cost, of each day from the first to the last."""
-    cost = func.sum(spending.c.cost_microdollars)
-    rows = connection.execute(
-        select(spending.c.day, cost).where(spending.c.day.between(first, last)).group_by(spending.c.day)
-    )
+    day, cost = daily_spending.c.day, func.sum(daily_spending.c.cost_microdollars)
+    rows = connection.execute(select(day, cost).where(day.between(first, last)).group_by(day))
     found: dict[int, int] = {day: spent for day, spent in rows}
     return [(day, found.get(day, 0)) for day in range(first, last + 1)]
 
@@ -73,7 +81,7 @@ def of_month(connection: Connection, now: float) -> int:
 def reserved(connection: Connection, now: float) -> int:
     """This month, for calls that are not over."""
     total = func.coalesce(func.sum(model_calls.c.cost_microdollars), 0)
-    open_ones = (model_calls.c.state == "reserved") & (model_calls.c.at >= month_start(now))
+    open_ones = RESERVED & (model_calls.c.at >= month_start(now))
     return int(connection.execute(select(total).where(open_ones)).scalar_one())
 
 
@@ -81,8 +89,5 @@ def _sum(name: str, row: Iterable[int]) -> Sum:
     return Sum(name, *row)
 
 
-def _summed(name: str) -> ColumnElement[int]:
-    return func.coalesce(func.sum(spending.c[name]), 0)
-
-
-_SUMS = [_summed(name) for name in Sum.__struct_fields__[1:]]
+def _sums(table: Table) -> list[ColumnElement[int]]:
+    return [func.coalesce(func.sum(table.c[name]), 0) for name in Sum.__struct_fields__[1:]]

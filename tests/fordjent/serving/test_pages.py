@@ -213,7 +213,10 @@ def test_a_trace_of_nothing_is_404_and_of_nonsense_400(ask: Ask) -> None:
 
 def test_numbers_for_people(ask: Ask) -> None:
     page = ask("/admin", prepare=filled)
-    assert 'data-name="events_total" value="1"' in page.text and 'data-name="model calls m" value="2"' in page.text
+    assert (
+        'data-name="events_total" value="1"' in page.text
+        and 'data-name="model calls m" value="2"' in page.text
+    )
 
 
 def test_ready_says_what_is_missing(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,15 @@ KEPT = text(
     f"SELECT key, day, role, provider, model, repository, {AMOUNTS} FROM spending WHERE calls ORDER BY 1, 2, 3, 4, 5"
 )
 
+DAILY_SUMMED = text(
+    "SELECT CAST(at / 86400 AS INTEGER), repository, role, provider, model, count(*), sum(state = 'failed'), sum(retries), "
+    "sum(tokens_in), sum(tokens_out), sum(tokens_cached), sum(cost_microdollars) "
+    "FROM model_calls WHERE state <> 'reserved' GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"
+)
+DAILY_KEPT = text(
+    f"SELECT day, repository, role, provider, model, {AMOUNTS} FROM daily_spending WHERE calls ORDER BY 1, 2, 3, 4, 5"
+)
+
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
@@ -62,6 +71,7 @@ def test_spending_is_the_sum_of_the_calls_that_are_over(
             elif not connection.execute(update(model_calls).where(known).values(**row)).rowcount:
                 connection.execute(insert(model_calls).values(**CALL, **row))
         assert connection.execute(KEPT).all() == connection.execute(SUMMED).all()
+        assert connection.execute(DAILY_KEPT).all() == connection.execute(DAILY_SUMMED).all()
         connection.rollback()
 
 

@@ -115,7 +115,7 @@ def _spent(connection: Connection, now: float) -> Spent:
         models=spent.by(connection, "model", SPENDERS),
         roles=spent.by(connection, "role", SPENDERS),
         repositories=spent.by(connection, "repository", SPENDERS, month),
-        sessions=spent.by(connection, "key", SPENDERS),
+        sessions=spent.by_session(connection, SPENDERS),
     )
 
 

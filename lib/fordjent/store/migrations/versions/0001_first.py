@@ -24,6 +24,22 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name"),
     )
     op.create_table(
+        "daily_spending",
+        sa.Column("day", sa.Integer(), nullable=False),
+        sa.Column("repository", sa.String(), nullable=False),
+        sa.Column("role", sa.String(), nullable=False),
+        sa.Column("provider", sa.String(), nullable=False),
+        sa.Column("model", sa.String(), nullable=False),
+        sa.Column("calls", sa.BigInteger(), nullable=False),
+        sa.Column("failed", sa.BigInteger(), nullable=False),
+        sa.Column("retries", sa.BigInteger(), nullable=False),
+        sa.Column("tokens_in", sa.BigInteger(), nullable=False),
+        sa.Column("tokens_out", sa.BigInteger(), nullable=False),
+        sa.Column("tokens_cached", sa.BigInteger(), nullable=False),
+        sa.Column("cost_microdollars", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("day", "repository", "role", "provider", "model"),
+    )
+    op.create_table(
         "deliveries",
         sa.Column(
             "seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
@@ -115,7 +131,13 @@ def upgrade() -> None:
     op.create_index(op.f("ix_model_calls_at"), "model_calls", ["at"], unique=False)
     op.create_index(op.f("ix_model_calls_key"), "model_calls", ["key"], unique=False)
     op.create_index(op.f("ix_model_calls_repository"), "model_calls", ["repository"], unique=False)
-    op.create_index("model_calls_by_state", "model_calls", ["state", "at"], unique=False)
+    op.create_index(
+        "model_calls_reserved",
+        "model_calls",
+        ["at"],
+        unique=False,
+        sqlite_where=sa.text("state = 'reserved'"),
+    )
     op.create_table(
         "notes",
         sa.Column(
@@ -197,16 +219,16 @@ def upgrade() -> None:
         sa.Column("provider", sa.String(), nullable=False),
         sa.Column("model", sa.String(), nullable=False),
         sa.Column("repository", sa.String(), nullable=False),
-        sa.Column("calls", sa.Integer(), nullable=False),
-        sa.Column("failed", sa.Integer(), nullable=False),
-        sa.Column("retries", sa.Integer(), nullable=False),
+        sa.Column("calls", sa.BigInteger(), nullable=False),
+        sa.Column("failed", sa.BigInteger(), nullable=False),
+        sa.Column("retries", sa.BigInteger(), nullable=False),
         sa.Column("tokens_in", sa.BigInteger(), nullable=False),
         sa.Column("tokens_out", sa.BigInteger(), nullable=False),
         sa.Column("tokens_cached", sa.BigInteger(), nullable=False),
         sa.Column("cost_microdollars", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("key", "day", "role", "provider", "model"),
     )
-    op.create_index("spending_by_day", "spending", ["day"], unique=False)
+    op.create_index("spending_by_cost", "spending", ["key", "cost_microdollars"], unique=False)
     op.create_index("spending_by_repository", "spending", ["repository", "day"], unique=False)
     op.create_table(
         "summaries",

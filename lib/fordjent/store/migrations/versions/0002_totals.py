@@ -1,4 +1,4 @@
-"""Have the database add up what is asked for often: calls of models in `spending`, calls of tools in `counters`.
+"""Have the database add up what is asked for often: calls of models in `spending` and `daily_spending`, of tools in `counters`.
 
 Triggers, so that the sums are those of the rows whoever writes them, in the same transaction.
 """
@@ -11,25 +11,25 @@ revision = "0002"
 down_revision = "0001"
 
 AMOUNTS = ("calls", "failed", "retries", "tokens_in", "tokens_out", "tokens_cached", "cost_microdollars")
+TABLES = {
+    "spending": (("key", "day", "role", "provider", "model"), ("repository",)),
+    "daily_spending": (("day", "repository", "role", "provider", "model"), ()),
+}
+"""What makes a row, and what else stands in it."""
 
 
 def upgrade() -> None:
-    op.execute(
-        f"INSERT INTO spending (key, day, role, provider, model, repository, {', '.join(AMOUNTS)}) "
-        f"SELECT {_places('model_calls')}, {', '.join(f'sum({one})' for one in _amounts('model_calls').values())} "
-        "FROM model_calls WHERE state <> 'reserved' GROUP BY 1, 2, 3, 4, 5, 6"
-    )
+    for table in TABLES:
+        op.execute(_begin(table))
     op.execute(
         "INSERT INTO counters (name, value) SELECT 'tool_calls', count(*) FROM tool_calls HAVING count(*) > 0"
     )
-    for event, taken, added in (
-        ("INSERT", "", _add("NEW", 1)),
-        ("DELETE", _add("OLD", -1), ""),
-        ("UPDATE", _add("OLD", -1), _add("NEW", 1)),
-    ):
-        op.execute(
-            f"CREATE TRIGGER spending_{event.lower()} AFTER {event} ON model_calls BEGIN {taken}{added}END"
-        )
+    taken, added = (
+        "".join(_add(table, row, sign) for table in TABLES) for row, sign in (("OLD", -1), ("NEW", 1))
+    )
+    for event, statements in (("INSERT", added), ("DELETE", taken), ("UPDATE", taken + added)):
+        name = f"spending_{event.lower()}"
+        op.execute(f"CREATE TRIGGER {name} AFTER {event} ON model_calls BEGIN {statements}END")
     for event, amount in (("INSERT", 1), ("DELETE", -1)):
         op.execute(
             f"CREATE TRIGGER tool_calls_{event.lower()} AFTER {event} ON tool_calls BEGIN "
@@ -38,21 +38,38 @@ def upgrade() -> None:
         )
 
 
-def _places(row: str) -> str:
-    return f"{row}.key, CAST({row}.at / 86400 AS INTEGER), {row}.role, {row}.provider, {row}.model, {row}.repository"
+def _begin(table: str) -> str:
+    """A statement that adds up the calls that are there already."""
+    places = _places(table, "model_calls")
+    amounts = ", ".join(f"sum({amount})" for amount in _amounts("model_calls"))
+    by = ", ".join(str(place) for place in range(1, len(places) + 1))
+    return (
+        f"INSERT INTO {table} ({_columns(table)}) SELECT {', '.join(places)}, {amounts} "
+        f"FROM model_calls WHERE state <> 'reserved' GROUP BY {by}"
+    )
 
 
-def _amounts(row: str) -> dict[str, str]:
-    found = {name: f"{row}.{name}" for name in AMOUNTS}
-    return found | {"calls": "1", "failed": f"({row}.state = 'failed')"}
-
-
-def _add(row: str, sign: int) -> str:
-    """A statement that counts a row, or takes it off again; one that is only reserved is not counted."""
-    amounts = ", ".join(f"{sign} * {amount}" for amount in _amounts(row).values())
+def _add(table: str, row: str, sign: int) -> str:
+    """A statement that counts a call, or takes it off again; one that is only reserved is not counted."""
+    amounts = ", ".join(f"{sign} * {amount}" for amount in _amounts(row))
     summed = ", ".join(f"{name} = {name} + excluded.{name}" for name in AMOUNTS)
     return (
-        f"INSERT INTO spending (key, day, role, provider, model, repository, {', '.join(AMOUNTS)}) "
-        f"SELECT {_places(row)}, {amounts} WHERE {row}.state <> 'reserved' "
-        f"ON CONFLICT (key, day, role, provider, model) DO UPDATE SET {summed}; "
+        f"INSERT INTO {table} ({_columns(table)}) SELECT {', '.join(_places(table, row))}, {amounts} "
+        f"WHERE {row}.state <> 'reserved' ON CONFLICT ({', '.join(TABLES[table][0])}) DO UPDATE SET {summed}; "
     )
+
+
+def _columns(table: str) -> str:
+    makes, stands = TABLES[table]
+    return ", ".join((*makes, *stands, *AMOUNTS))
+
+
+def _places(table: str, row: str) -> list[str]:
+    makes, stands = TABLES[table]
+    day = f"CAST({row}.at / 86400 AS INTEGER)"
+    return [day if name == "day" else f"{row}.{name}" for name in (*makes, *stands)]
+
+
+def _amounts(row: str) -> list[str]:
+    special = {"calls": "1", "failed": f"({row}.state = 'failed')"}
+    return [special.get(name, f"{row}.{name}") for name in AMOUNTS]
