@@ -17,7 +17,6 @@ from fordjent.deciding.applying import SCHEDULE
 from fordjent.gates import push
 from fordjent.gates.gate import Begun, Blocked, Proposal
 from fordjent.once import once
-from fordjent.scheduling import closing
 from fordjent.session_key import SessionKey
 from fordjent.store import effects, events, repositories, scaffolds
 from fordjent.workspaces.place import Place
@@ -42,7 +41,10 @@ async def is_due(proposal: Proposal) -> bool:
     head = await threads.run_in(place.root, place.head)
     if effect and effect.is_done:
         return msgspec.json.decode(effect.result, type=Begun).commit == head
-    return bool(place.begins_at) or (effect is not None and await _has(place, head))
+    there = await threads.run_in(place.root, _there, place)
+    if there is None:
+        return bool(place.begins_at)
+    return effect is not None and place.control.is_ancestor(head, there)
 
 
 async def may(context: Context, key: SessionKey) -> bool:
@@ -61,7 +63,9 @@ async def done(context: Context, key: SessionKey, commit: str) -> str:
 
 
 async def check(proposal: Proposal) -> Begun | Blocked:
-    """Push, note that the repository has commits, and close the issue. Repeatable after a kill.
+    """Push, and note that the repository has commits. The scheduler closes the issue when its run has ended.
+
+    Repeatable after a kill.
 
     Raises:
         TryLater: the forge did not answer.
@@ -70,7 +74,9 @@ async def check(proposal: Proposal) -> Begun | Blocked:
     tip = await threads.run_in(place.root, place.head)
 
     async def find() -> Begun | None:
-        return Begun(gate=GATE, branch=place.base, commit=tip) if await _has(place, tip) else None
+        there = await threads.run_in(place.root, _there, place)
+        is_done = there is not None and place.control.is_ancestor(tip, there)
+        return Begun(gate=GATE, branch=place.base, commit=tip) if is_done else None
 
     async def begin() -> Begun:
         verdict = await threads.run_in(place.root, push.first, place)
@@ -84,19 +90,13 @@ async def check(proposal: Proposal) -> Begun | Blocked:
         return failure.blocked
     await context.database.write(_note, key.repository, place.base, time.time())
     context.bus.woke("events")
-    await closing.close(context, key, f"The first commit is on {place.base}.")
     return begun
 
 
-async def _has(place: Place, commit: str) -> bool:
-    """Whether the forge's default branch has it."""
-
-    def look() -> bool:
-        place.fetch()
-        there = place.control.resolve(f"{REMOTE}{place.base}")
-        return there is not None and place.control.is_ancestor(commit, there)
-
-    return await threads.run_in(place.root, look)
+def _there(place: Place) -> str | None:
+    """Where the forge has the default branch now; None: it has none."""
+    place.fetch()
+    return place.control.resolve(f"{REMOTE}{place.base}")
 
 
 def _effect(key: SessionKey) -> str:

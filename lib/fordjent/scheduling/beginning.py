@@ -10,10 +10,10 @@ from fordjent.context import Context
 from fordjent.forge import labels, repositories
 from fordjent.forge.errors import ForgeError, Unreachable
 from fordjent.roles.roles import ROLES
-from fordjent.scheduling import ground
+from fordjent.scheduling import closing, ground
 from fordjent.session_key import SessionKey
 from fordjent.store import repositories as known_repositories
-from fordjent.store import scaffolds
+from fordjent.store import scaffolds, sessions
 from fordjent.store.waiting_issues import WaitingIssue
 
 
@@ -38,6 +38,22 @@ async def lay_ground(context: Context, repository: str, rows: Sequence[WaitingIs
         return known
     made = await _open(context, repository, waiting)
     return await database.write(scaffolds.claim, repository, made, time.time())
+
+
+async def finish(context: Context, repository: str) -> None:
+    """Close the issue that made the first commit, once, when its run has ended with that.
+
+    Raises:
+        Unreachable: the forge does not answer.
+    """
+    number = await context.database.read(scaffolds.of_repository, repository)
+    key = SessionKey(repository, "issues", number)
+    session = await context.database.read(sessions.get, str(key)) if number else None
+    if session is None or session.state != "completed" or session.pull:
+        return
+    await closing.close_once(
+        context, key, f"{repository}:scaffold:closed", "The first commits of the repository are there."
+    )
 
 
 async def _open(context: Context, repository: str, waiting: Sequence[WaitingIssue]) -> int:

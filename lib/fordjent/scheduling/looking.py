@@ -41,6 +41,7 @@ async def look(context: Context, repository: str) -> None:
         for row in rows:
             await _settle(context, row, seen, made, scaffold)
         await saying.cycles(context, repository, made.cycles)
+    await beginning.finish(context, repository)
     await wholes.follow(context, repository)
 
 

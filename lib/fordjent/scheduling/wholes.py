@@ -18,7 +18,6 @@ from fordjent.deciding.actions import Input
 from fordjent.forge import issues
 from fordjent.forge.errors import ForgeError, NotFound, Unreachable
 from fordjent.forge.types import Issue
-from fordjent.once import once
 from fordjent.roles.roles import detect
 from fordjent.scheduling import closing, references
 from fordjent.session_key import SessionKey
@@ -52,7 +51,7 @@ async def _follow(context: Context, key: SessionKey, whole: Whole) -> None:
     digest = hashlib.sha256(",".join(map(str, whole.parts)).encode()).hexdigest()[:20]
     if f"parts:{digest}" in await context.database.read(inputs.sources, str(key), "parts:"):
         if session and session.state == "completed":
-            await _close_once(context, key, digest, _said(whole))
+            await closing.close_once(context, key, f"{key}:parts:{digest}:closed", _said(whole))
         return
     issue = await _still_so(context, key, whole)
     if issue is None:
@@ -61,7 +60,7 @@ async def _follow(context: Context, key: SessionKey, whole: Whole) -> None:
         await _tell_pm(context, key, whole, digest)
     elif detect(issue.title, issue.label_names) is None:
         await posting.comment(context, context.forge, key, f"{key}:parts:{digest}:said", _said(whole))
-        await _close_once(context, key, digest, _said(whole))
+        await closing.close_once(context, key, f"{key}:parts:{digest}:closed", _said(whole))
 
 
 def _is_busy(session: Session) -> bool:
@@ -98,18 +97,6 @@ async def _tell_pm(context: Context, key: SessionKey, whole: Whole, digest: str)
 
     if await context.database.write(write, time.time()):
         context.bus.woke("sessions")
-
-
-async def _close_once(context: Context, key: SessionKey, digest: str, why: str) -> None:
-    """Once for these parts: a person who opens it again is not argued with."""
-
-    async def find() -> bool | None:
-        return None if (await issues.get(context.forge, key.repository, key.number)).state == "open" else True
-
-    async def close() -> bool:
-        return await closing.close(context, key, why)
-
-    await once(context, f"{key}:parts:{digest}:closed", "close", str(key), find=find, do=close, result=bool)
 
 
 def _said(whole: Whole) -> str:

@@ -15,7 +15,7 @@ from fordjent.gates import push
 from fordjent.gates.gate import Blocked
 from fordjent.memory import annotating
 from fordjent.roles.roles import Role
-from fordjent.scheduling import retries, wholes
+from fordjent.scheduling import retries
 from fordjent.scheduling.retries import Retry
 from fordjent.sessions import showing, status_comment
 from fordjent.sessions.outcome import Outcome
@@ -156,7 +156,7 @@ def _write(
     sessions.note(connection, key, failures=failures)
     if retry:
         retries.plan(connection, key, run, outcome.reason, retry, now)
-    if outcome.state == "completed" and about.role == wholes.PM:  # its parts may be done already
+    if outcome.state == "completed" and not outcome.pull:  # a pm's parts may be done, or the ground is laid
         events.ask(connection, SCHEDULE, about.repository, now)
     if outcome.pull:
         sessions.note(connection, key, pull=outcome.pull)

@@ -227,7 +227,8 @@ class Place:
 
 def changed_files(git: Git, base: str, head: str) -> list[str]:
     """Files in which `head` differs from where it left `base`; a renamed one by both its names."""
-    found = git.run("diff", "--name-only", "--no-renames", "-z", f"{base}...{head}").stdout
+    left = git.run("merge-base", base, head, check=False).text.strip() or base  # none: histories apart
+    found = git.run("diff", "--name-only", "--no-renames", "-z", left, head).stdout
     return [name.decode("utf-8", "replace") for name in found.split(b"\0") if name]
 
 
