@@ -78,6 +78,18 @@ class Acp(Table, frozen=True):
     failure_text: str = ""
 
 
+class Mcp(Table, frozen=True):
+    """How the CLI takes a server of tools (Model Context Protocol) for one run; nothing given: it cannot.
+
+    `file`: the text of a file that is made for the run. In all three `{mcp_file}` is its path, and
+    `{mcp_command}` the server's program as a string of JSON (or TOML) with its quotes.
+    """
+
+    file: str = ""
+    args: list[str] = []
+    environment: dict[str, str] = {}
+
+
 class Adapter(Table, frozen=True, kw_only=True, dict=True):
     """One agent CLI. `path` is the file that it was read from."""
 
@@ -95,6 +107,7 @@ class Adapter(Table, frozen=True, kw_only=True, dict=True):
     pass_environment: list[str] = []
     protocol: Literal["exec", "acp"] = "exec"
     acp: Acp = Acp()
+    mcp: Mcp = Mcp()
     progress: list[str] = []
     stop_signal: str = "TERM"
     max_turns_args: list[str] = []
@@ -108,6 +121,11 @@ class Adapter(Table, frozen=True, kw_only=True, dict=True):
     @property
     def name(self) -> str:
         return self.path.stem
+
+    @property
+    def takes_tools(self) -> bool:
+        """Whether it can be handed a server of tools; by its own protocol, every agent of that can."""
+        return self.protocol == "acp" or bool(self.mcp.args or self.mcp.environment)
 
 
 def load(name_or_path: str, folders: Sequence[Path]) -> Adapter:
@@ -172,7 +190,8 @@ def _faults(adapter: Adapter) -> Iterator[tuple[str, str]]:
     yield from _bad_names(adapter)
     for key, texts in _filled(adapter):
         for text in texts:
-            for name in placeholders.names(text) - placeholders.KNOWN:
+            more = placeholders.OF_MCP if key.startswith("mcp.") else frozenset[str]()
+            for name in placeholders.names(text) - placeholders.KNOWN - more:
                 yield key, f"unknown placeholder {{{name}}}; a plain {{{name}}} is written {{{{{name}}}}}"
     yield from _bad_patterns(adapter)
     yield from _bad_expressions(adapter.output)
@@ -192,12 +211,16 @@ def _filled(adapter: Adapter) -> Iterator[tuple[str, Iterable[str]]]:
     yield "progress", adapter.progress
     yield "output.source", [adapter.output.source]
     yield "output.usage_command", adapter.output.usage_command
+    yield "mcp.file", [adapter.mcp.file]
+    yield "mcp.args", adapter.mcp.args
+    yield "mcp.environment", adapter.mcp.environment.values()
 
 
 def _bad_names(adapter: Adapter) -> Iterator[tuple[str, str]]:
     named = {
         "config_dir_variable": [adapter.config_dir_variable] if adapter.config_dir_variable else [],
         "environment": adapter.environment,
+        "mcp.environment": adapter.mcp.environment,
         "pass_environment": adapter.pass_environment,
     }
     for key, names in named.items():

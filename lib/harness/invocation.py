@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ ARGUMENT_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class Setting:
-    """What the placeholders stand for in one run; `max_turns` 0 and `model` "" : not given."""
+    """What the placeholders stand for in one run; `max_turns` 0 and `model` "" : not given. `tools_server`: the
+    program of a server of tools (Model Context Protocol), for agents that can be handed one."""
 
     prompt: str
     prompt_file: Path
@@ -30,6 +32,11 @@ class Setting:
     issue_id: str
     model: str = ""
     max_turns: int = 0
+    tools_server: Path | None = None
+
+    @property
+    def mcp_file(self) -> Path:
+        return self.run_dir / "mcp.json"
 
     def values(self, prompt: str = "") -> dict[str, str]:
         return {
@@ -43,6 +50,8 @@ class Setting:
             "model": self.model,
             "max_turns": str(self.max_turns),
             "issue_id": self.issue_id,
+            "mcp_command": json.dumps(str(self.tools_server), ensure_ascii=False),
+            "mcp_file": str(self.mcp_file),
         }
 
 
@@ -69,7 +78,14 @@ def prepare(adapter: Adapter, setting: Setting, path: str) -> Invocation:
     argv[0] = found = program(adapter, argv[0], path)
     if adapter.protocol == "acp":
         argv = adapted.command(adapter, setting, argv)
-    variables = {name: placeholders.fill(text, values) for name, text in adapter.environment.items()}
+    environment = dict(adapter.environment)
+    if setting.tools_server and adapter.takes_tools:
+        environment |= adapter.mcp.environment
+        if adapter.mcp.file:
+            atomic.write_bytes(
+                setting.mcp_file, placeholders.fill(adapter.mcp.file, values).encode("utf-8", "replace")
+            )
+    variables = {name: placeholders.fill(text, values) for name, text in environment.items()}
     if adapter.config_dir_variable:
         variables[adapter.config_dir_variable] = str(setting.config_dir)
     return Invocation(argv, found, setting.prompt_file if adapter.prompt == "stdin" else None, variables)
@@ -106,6 +122,8 @@ def _words(adapter: Adapter, setting: Setting) -> list[str]:
     options = adapter.model_args if setting.model else []
     if setting.max_turns:
         options = [*options, *adapter.max_turns_args]
+    if setting.tools_server:
+        options = [*options, *adapter.mcp.args]
     words = list(adapter.command)
     place = words.index("--") if "--" in words else len(words)
     return [*words[:place], *options, *words[place:]]

@@ -20,6 +20,9 @@ KNOWN = frozenset(
     )
 )
 
+OF_MCP = frozenset(("mcp_command", "mcp_file"))
+"""In an adapter's `mcp` alone."""
+
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 
 

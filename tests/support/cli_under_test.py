@@ -70,6 +70,7 @@ class CliUnderTest:
         *,
         max_turns: int = 0,
         timeout_seconds: float = 110.0,
+        tools_server: Path | None = None,
         watch: Callable[[], EndedBy | None] = lambda: None,
     ) -> Ran:
         (self.run_dir / "tmp").mkdir(parents=True)
@@ -84,6 +85,7 @@ class CliUnderTest:
             issue_id=self.worktree.name,
             model=self.model,
             max_turns=max_turns,
+            tools_server=tools_server,
         )
         invoked = invocation.prepare(self.adapter, setting, os.environ["PATH"])
         stdout, stderr = self.place / "stdout.log", self.place / "stderr.log"

@@ -32,10 +32,19 @@ Event = tuple[str, dict[str, Any]]
 
 
 class Turn(NamedTuple):
-    """What the model says, and the command that it wants to be run ("": it has ended)."""
+    """What the model says, and the command that it wants to be run ("": it has ended).
+
+    `tool`: the tool that is called instead, with `arguments`; the CLI may have put a server's name before its own.
+    """
 
     text: str
     shell: str = ""
+    tool: str = ""
+    arguments: dict[str, Any] = {}
+
+    @property
+    def calls(self) -> bool:
+        return bool(self.shell or self.tool)
 
 
 class ScriptedModel:
@@ -91,18 +100,23 @@ def _blocks(item: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def _call(body: dict[str, Any], turn: Turn) -> tuple[str, dict[str, str]]:
-    """Name and arguments of the shell tool that the request offers."""
+def _call(body: dict[str, Any], turn: Turn) -> tuple[str, dict[str, Any]]:
+    """Name and arguments of the tool that the request offers: the one that is meant, or its shell."""
     for name, schema in _offered(body):
+        if turn.tool and name.endswith(turn.tool):
+            return name, turn.arguments
+        if turn.tool:
+            continue
         if name in SHELL_TOOLS:
             others = [key for key in schema.get("required", []) if key != SHELL_TOOLS[name]]
             return name, {SHELL_TOOLS[name]: turn.shell, **dict.fromkeys(others, "Run a command")}
-    raise ValueError("the request offers no shell tool that is known")
+    raise ValueError(f"the request offers no {turn.tool or 'shell'} tool that is known")
 
 
 def _offered(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Names of the tools that a request offers, with the schemas of their arguments."""
-    for tool in body["tools"]:
+    spaces = [tool for tool in body["tools"] if tool.get("type") == "namespace"]
+    for tool in [*body["tools"], *(each for space in spaces for each in space["tools"])]:
         for about in tool.get("functionDeclarations") or [tool.get("function") or tool]:
             places = ("parameters", "input_schema", "parametersJsonSchema")
             schema = next((about[place] for place in places if about.get(place)), {})
@@ -118,14 +132,14 @@ def chat_completions(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
         return "", _chat_frame(choices=[choice])
 
     yield chunk({"role": "assistant", "content": turn.text})
-    if turn.shell:
+    if turn.calls:
         name, arguments = _call(body, turn)
         function = {"name": name, "arguments": json.dumps(arguments)}
         identifier = f"call_{tool_results(body)}"
         yield chunk(
             {"tool_calls": [{"index": 0, "id": identifier, "type": "function", "function": function}]}
         )
-    yield chunk({}, "tool_calls" if turn.shell else "stop")
+    yield chunk({}, "tool_calls" if turn.calls else "stop")
     usage = {
         "prompt_tokens": INPUT_TOKENS + CACHED_TOKENS,
         "completion_tokens": OUTPUT_TOKENS,
@@ -155,9 +169,13 @@ def responses(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
     items: list[dict[str, Any]] = [
         {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": content}
     ]
-    if turn.shell:
+    if turn.calls:
         name, arguments = _call(body, turn)
         call = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": name}
+        spaces = [tool for tool in body["tools"] if tool.get("type") == "namespace"]
+        for space in spaces:
+            if any(each["name"] == name for each in space["tools"]):
+                call["namespace"] = space["name"]
         items.append({**call, "arguments": json.dumps(arguments)})
     answer = {"id": f"resp_{number}", "object": "response", "model": MODEL}
     yield "response.created", {"response": {**answer, "status": "in_progress", "output": []}}
@@ -187,7 +205,7 @@ def messages(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
     blocks: list[tuple[dict[str, Any], dict[str, str]]] = [
         ({"type": "text", "text": ""}, {"type": "text_delta", "text": turn.text})
     ]
-    if turn.shell:
+    if turn.calls:
         name, arguments = _call(body, turn)
         use = {"type": "tool_use", "id": f"toolu_{tool_results(body)}", "name": name, "input": {}}
         blocks.append((use, {"type": "input_json_delta", "partial_json": json.dumps(arguments)}))
@@ -195,7 +213,7 @@ def messages(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
         yield "content_block_start", {"index": index, "content_block": block}
         yield "content_block_delta", {"index": index, "delta": delta}
         yield "content_block_stop", {"index": index}
-    reason = "tool_use" if turn.shell else "end_turn"
+    reason = "tool_use" if turn.calls else "end_turn"
     yield (
         "message_delta",
         {"delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": OUTPUT_TOKENS}},
@@ -205,7 +223,7 @@ def messages(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
 
 def generate_content(body: dict[str, Any], turn: Turn) -> Iterator[Event]:
     parts: list[dict[str, Any]] = [{"text": turn.text}]
-    if turn.shell:
+    if turn.calls:
         name, arguments = _call(body, turn)
         parts.append({"functionCall": {"id": f"call_{tool_results(body)}", "name": name, "args": arguments}})
     usage = {

@@ -85,9 +85,9 @@ def meanwhile(config: Config, inputs: Sequence[Input]) -> str:
     return templates.render(config, "fordjent/meanwhile.md.j2", inputs=[_told(one) for one in inputs])
 
 
-def programs(config: Config, found: Sequence[tuple[str, str]]) -> str:
-    """What an agent CLI is told of its tools: name and purpose of each program."""
-    return templates.render(config, "fordjent/programs.md.j2", programs=found)
+def programs(config: Config, found: Sequence[tuple[str, str]], offered: bool = False) -> str:
+    """What an agent CLI is told of its tools: name and purpose of each program; `offered`: as tools too."""
+    return templates.render(config, "fordjent/programs.md.j2", programs=found, offered=offered)
 
 
 def unfinished(config: Config, lacking: str, way_out: str) -> str:

@@ -1,7 +1,7 @@
 """A session run by an agent CLI (`sessions.agent_type`) in place of the built-in loop.
 
-The CLI gets the worktree, the same briefing, and the tools of the forge as programs on its PATH, which
-ask this process over the session's socket: token and policy stay here. Its exit code is one witness among
+The CLI gets the worktree, the same briefing, and the tools of the forge as programs on its PATH, and as a server
+of tools (MCP) where it can be handed one; both ask this process over the session's socket: token and policy stay here. Its exit code is one witness among
 several; what came of the run is judged by the same evidence.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,10 +20,13 @@ from typing import Literal
 from fordjent import threads
 from fordjent.agent.protocols import Ended, Reason
 from fordjent.context import Context
-from fordjent.models.messages import Message
+from fordjent.models.messages import Answer, Message, Usage
+from fordjent.models.model import ModelFailure
 from fordjent.session_key import SessionKey
 from fordjent.sessions import briefing, programs
 from fordjent.sessions.conversation import SessionConversation
+from fordjent.store import model_calls
+from fordjent.store.model_calls import Call
 from fordjent.tools import socket
 from fordjent.tools.ground import Ground
 from fordjent.tools.local import LOCAL
@@ -76,15 +80,21 @@ async def run(given: AgentRun) -> Ended:
     scope = given.toolbox.scope
     chosen = tuple(name for name in scope.tools if name not in LOCAL)
     toolbox = Toolbox(replace(scope, tools=chosen))
-    prompt = _prompt(given, messages, toolbox)
+    adapter = await threads.run(_adapter, given)
+    prompt = _prompt(given, adapter, messages, toolbox)
+    try:
+        paid = await _pay(given, adapter)
+    except ModelFailure as failure:
+        return Ended("budget", failure.message, 0, failure)
     async with socket.listen(toolbox, scope.ground.run_folder.socket) as listener:
-        working = asyncio.ensure_future(threads.run(_supervise, given, scope.ground, prompt, chosen))
+        working = asyncio.ensure_future(threads.run(_supervise, given, adapter, scope.ground, prompt, chosen))
         try:
             ended_by, said = await asyncio.shield(working)
         except asyncio.CancelledError:
             given.given_up.set()
             await asyncio.wait({working}, timeout=KILL_GRACE_SECONDS + supervision.PATIENCE_SECONDS)
             raise
+    await given.context.database.write(model_calls.settle, paid, _answer(adapter, said))
     text = given.context.redactor.redact(said.message) or f"(it ended by {ended_by} and said nothing)"
     reason = _ENDED.get(ended_by) or _REPORTED.get(said.reported) or _how(ended_by)
     if listener.ended:
@@ -98,25 +108,45 @@ def _how(ended_by: EndedBy) -> Reason:
     return "answered" if ended_by == "exit" else "error"
 
 
-def _prompt(given: AgentRun, messages: list[Message], toolbox: Toolbox) -> str:
+async def _pay(given: AgentRun, adapter: Adapter) -> int:
+    """Note the run among the calls of models: what it takes is told at its end, if at all.
+
+    Raises:
+        ModelFailure: kind budget; one of them is used up.
+    """
+    scope, least = given.toolbox.scope, 1
+    call = Call(str(given.key), given.run, given.key.repository, scope.role, 1, adapter.name, "", least)
+    config, database = given.context.config, given.context.database
+    return await database.write(model_calls.reserve, call, config.budget, time.time())
+
+
+def _answer(adapter: Adapter, said: Said) -> Answer:
+    usage, cached = said.usage, said.usage.cached_tokens or 0
+    tokens = Usage((usage.input_tokens or 0) + cached, usage.output_tokens or 0, cached)
+    cost = round((usage.cost_usd or 0.0) * 1_000_000)
+    return Answer(Message("assistant", ""), tokens, "", adapter.name, cost_microdollars=cost)
+
+
+def _prompt(given: AgentRun, adapter: Adapter, messages: list[Message], toolbox: Toolbox) -> str:
     """Rules, task and programs, in one text: a CLI knows no roles of messages."""
     config = given.context.config
     told = [messages[0].content, messages[-1].content]
     first_lines = [(spec.name, spec.description.splitlines()[0]) for spec in toolbox.specs()]
-    return "\n\n".join([told[0], briefing.programs(config, first_lines), told[1]])
+    return "\n\n".join([told[0], briefing.programs(config, first_lines, adapter.takes_tools), told[1]])
 
 
 # ---- in a thread
 
 
-def _supervise(given: AgentRun, ground: Ground, prompt: str, names: tuple[str, ...]) -> tuple[EndedBy, Said]:
+def _supervise(
+    given: AgentRun, adapter: Adapter, ground: Ground, prompt: str, names: tuple[str, ...]
+) -> tuple[EndedBy, Said]:
     sweeping.sweep(given.run)  # what a start before a kill has left
-    adapter = _adapter(given)
     root = ground.run_folder.root / "agent"
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     bin_ = root / "bin"
-    path_script = programs.make(bin_, names)
-    setting = _setting(given, adapter, ground, root, prompt)
+    path_script = programs.make(bin_, names, ground.run_folder.socket)
+    setting = replace(_setting(given, adapter, ground, root, prompt), tools_server=programs.server(bin_))
     passed = agent_environment.inherited(
         os.environ, adapter.pass_environment, f"{adapter.path}: pass_environment"
     )

@@ -37,6 +37,9 @@ class Acp(cli.Application):
         "--permission", cli.Set("allow", "reject"), default="allow", help="answer to what the agent asks"
     )
     max_turns = cli.SwitchAttr("--max-turns", int, default=0, help="tool calls, then cancel; 0: no limit")
+    tools_server = cli.SwitchAttr(
+        "--tools-server", str, default="", help="program of a server of tools (MCP) that the agent may use"
+    )
     start_seconds = cli.SwitchAttr("--start-timeout", float, default=120.0, help="seconds to open a session")
     cancel_seconds = cli.SwitchAttr("--cancel-timeout", float, default=5.0, help="seconds to take a cancel")
     usage_expected = cli.Flag("--usage-expected", help="an answer without usage is a failure")
@@ -54,6 +57,7 @@ class Acp(cli.Application):
             model=self.model,
             mode=self.mode,
             max_turns=self.max_turns,
+            tools_server=self.tools_server,
             start_seconds=self.start_seconds,
             cancel_seconds=self.cancel_seconds,
             signs=FailureSigns(no_usage=self.usage_expected, text=self.failure_text),

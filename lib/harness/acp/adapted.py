@@ -54,6 +54,8 @@ def command(adapter: Adapter, setting: Setting, agent: Sequence[str]) -> list[st
         options += ["--model", setting.model]
     if setting.max_turns:
         options += ["--max-turns", str(setting.max_turns)]
+    if setting.tools_server:
+        options += ["--tools-server", str(setting.tools_server)]
     if acp.usage_expected:
         options.append("--usage-expected")
     if acp.failure_text:

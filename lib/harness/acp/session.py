@@ -18,6 +18,7 @@ from acp.schema import (
     Implementation,
     InitializeRequest,
     InitializeResponse,
+    McpServerStdio,
     NewSessionRequest,
     NewSessionResponse,
     PromptRequest,
@@ -41,13 +42,15 @@ _LAST_WORDS_SECONDS = 1.0  # for what a dead agent wrote and we have not read ye
 
 @dataclass(frozen=True)
 class Options:
-    """What to start and how to treat it. `max_turns` 0: no limit; `model`, `mode` "": the agent's own."""
+    """What to start and how to treat it. `max_turns` 0: no limit; `model`, `mode` "": the agent's own;
+    `tools_server` "": none."""
 
     command: tuple[str, ...]
     policy: Policy = "allow"
     model: str = ""
     mode: str = ""
     max_turns: int = 0
+    tools_server: str = ""
     start_seconds: float = 120.0
     cancel_seconds: float = 5.0
     signs: FailureSigns = field(default_factory=FailureSigns)
@@ -131,7 +134,9 @@ class _Session:
             client_info=Implementation(name="ent-agent", title="ent-agent", version="0.1.0"),
         )
         agent = await request_model(self.connection, AGENT_METHODS["initialize"], hello, InitializeResponse)
-        place = NewSessionRequest(cwd=str(Path.cwd()), mcp_servers=[])
+        server = self._options.tools_server
+        tools = [McpServerStdio(name=Path(server).stem, command=server, args=[], env=[])] if server else []
+        place = NewSessionRequest(cwd=str(Path.cwd()), mcp_servers=list(tools))
         session = await request_model(
             self.connection, AGENT_METHODS["session_new"], place, NewSessionResponse
         )
