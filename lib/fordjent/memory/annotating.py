@@ -62,7 +62,7 @@ async def annotate(context: Context, place: Place) -> int:
     line = context.redactor.redact(msgspec.json.encode(note).decode())
     prefix = context.config.agent.commit_prefix
     try:
-        return await threads.run(write, place, line, prefix)
+        return await threads.run_in(place.root, write, place, line, prefix)
     except Failure as failure:
         context.log.warning("notes.not_pushed", session=key, why=context.redactor.redact(failure.message))
         return 0

@@ -196,7 +196,8 @@ class Compactor:
         known = await database.read(summaries.compaction, repository)
         settled = [before.head.sha] if before and before.state != "open" else []
         workspaces = await self._around.workspaces()
-        await threads.run(
+        await threads.run_in(
+            workspaces.root(repository),
             standing.push,
             workspaces,
             repository,
@@ -253,4 +254,5 @@ class Compactor:
         return mark("\n".join([about, "", *files, *more]), f"{repository}:memory")
 
     async def _fetch(self, repository: str) -> Ground:
-        return await threads.run(standing.fetch, await self._around.workspaces(), repository)
+        workspaces = await self._around.workspaces()
+        return await threads.run_in(workspaces.root(repository), standing.fetch, workspaces, repository)
