@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 class Command(command.Command):
     """What all commands of Fordjent share."""
 
-    verbose = cli.Flag(["-v", "--verbose"], help="log what is done in detail")
-
     def load_config(self) -> Config:
         """
         Raises:
@@ -24,3 +22,15 @@ class Command(command.Command):
         from fordjent import config
 
         return config.load(self.config_path or None)
+
+
+class LoggingCommand(Command):
+    """One whose work is logged, on stderr: what it prints on stdout is for the next program."""
+
+    verbose = cli.Flag(["-v", "--verbose"], help="log what is done in detail")
+
+    def begin_log(self, config: Config) -> None:
+        from fordjent.context import redactor_of
+        from fordjent.serving import logs
+
+        logs.begin(config.log, redactor_of(config), verbose=bool(self.verbose))

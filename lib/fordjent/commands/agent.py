@@ -41,7 +41,7 @@ class Agent(Command):
         str,
         argname="N",
         default=str(MAX_TURNS),
-        help=f"end after N answers; {MAX_TURNS} otherwise",
+        help="end after N answers",
     )
 
     def main(self) -> int:

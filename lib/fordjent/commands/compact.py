@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fordjent.cli import Command
+from fordjent.cli import LoggingCommand
 from harness.command_line import cli
 from harness.errors import EX_OK, EX_TEMPFAIL
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fordjent.memory.compaction import Done
 
 
-class Compact(Command):
+class Compact(LoggingCommand):
     """Sum up finished issues, and bring the summaries into each repository by its standing pull request.
 
     The server does it by itself at memory.compaction_time. A line of JSON for each repository. Exit code
@@ -33,15 +33,13 @@ class Compact(Command):
 
         import msgspec
 
-        from fordjent.context import redactor_of
-        from fordjent.serving import logs
         from fordjent.session_key import is_repository
         from harness.errors import Usage
 
         if self.repository and not is_repository(self.repository):
             raise Usage(f"--repository {self.repository!r} is no repository", hint="like owner/name")
         config = self.load_config()
-        logs.begin(config.log, redactor_of(config), verbose=bool(self.verbose))
+        self.begin_log(config)
         done = asyncio.run(_compact(config, self.repository))
         for one in done:
             sys.stdout.buffer.write(msgspec.json.encode(one) + b"\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fordjent.cli import Command
+from fordjent.cli import LoggingCommand
 from harness.command_line import cli
 from harness.errors import EX_DATAERR, EX_OK, Usage
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NAMES = ("branch", "stale", "verify", "push", "merge_queue", "opening")
 
 
-class Gate(Command):
+class Gate(LoggingCommand):
     """Pass the branch of a session through a gate, or through all in order, as forgejo_create_pr does.
 
     Each verdict is one line of JSON. Exit code 0: passed, 65: blocked or waiting.
@@ -50,7 +50,9 @@ class Gate(Command):
         names = words[:1] if len(words) == 2 else NAMES
         if names[0] not in NAMES:
             raise Usage(f"there is no gate {names[0]!r}", hint=f"there are {', '.join(NAMES)}")
-        return asyncio.run(_ask(self.load_config(), SessionKey.parse(words[-1]), names, self.title))
+        key, config = SessionKey.parse(words[-1]), self.load_config()
+        self.begin_log(config)
+        return asyncio.run(_ask(config, key, names, self.title))
 
 
 async def _ask(config: Config, key: SessionKey, names: tuple[str, ...], title: str) -> int:

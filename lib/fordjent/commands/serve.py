@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fordjent.cli import Command
+from fordjent.cli import LoggingCommand
 
 
-class Serve(Command):
+class Serve(LoggingCommand):
     """Take webhooks from the forge and work them, until TERM or INT; another one ends it at once."""
 
     PROGNAME = "fordjent-serve"
@@ -16,12 +16,11 @@ class Serve(Command):
 
         import uvloop
 
-        from fordjent.context import redactor_of
-        from fordjent.serving import logs, process
-        from harness import process as process_of_ours
+        from fordjent.serving import process
+        from harness.process import hide_memory
 
-        process_of_ours.hide_memory()  # without a sandbox an agent's programs could read the tokens in it
-        logs.begin(config.log, redactor_of(config), verbose=bool(self.verbose))
+        hide_memory()  # without a sandbox an agent's programs could read the tokens in it
+        self.begin_log(config)
         return uvloop.run(process.serve(config))
 
 

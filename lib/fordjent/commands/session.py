@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fordjent.cli import Command
+from fordjent.cli import LoggingCommand
 from harness.command_line import cli
 from harness.errors import EX_OK, EX_TEMPFAIL
 
 EXIT_CODES = {"completed": EX_OK, "waiting": EX_OK, "blocked": EX_OK, "failed": 1, "working": EX_TEMPFAIL}
 
 
-class Session(Command):
+class Session(LoggingCommand):
     """Run the session of an issue or pull request now, and show what happens.
 
     It is given what waits for it; where nothing does, it is begun, or begun again. Exit code 0: it came to
@@ -26,15 +26,13 @@ class Session(Command):
     def main(self, key: str) -> int:
         import asyncio
 
-        from fordjent.context import redactor_of
-        from fordjent.serving import logs
         from fordjent.session_key import SessionKey
         from fordjent.sessions import by_hand
         from harness import process
 
         config = self.load_config()
         process.hide_memory()  # without a sandbox an agent's programs could read the tokens in it
-        logs.begin(config.log, redactor_of(config), verbose=bool(self.verbose))
+        self.begin_log(config)
         session = asyncio.run(
             by_hand.run(config, SessionKey.parse(key), self.role, lambda line: print(line, flush=True))
         )

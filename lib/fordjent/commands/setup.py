@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from fordjent.cli import Command
+from fordjent.cli import LoggingCommand
 from harness.command_line import cli
 from harness.errors import Usage
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.doctor.findings import Finding
 
 
-class Setup(Command):
+class Setup(LoggingCommand):
     """Make repositories ready: webhook, labels, the bot as a collaborator. Repeatable: it mends what is there.
 
     $FORDJENT_SETUP_TOKEN, a token of somebody who administrates the repositories, is used where the bot
@@ -48,10 +48,7 @@ class Setup(Command):
 
         import asyncio
 
-        from fordjent.context import redactor_of
-        from fordjent.serving import logs
-
-        logs.begin(config.log, redactor_of(config), verbose=bool(self.verbose))
+        self.begin_log(config)
         found = asyncio.run(_set_up(config, repositories, url, adopt=bool(self.adopt)))
         return told(found, as_json=bool(self.json) or not sys.stdout.isatty())
 

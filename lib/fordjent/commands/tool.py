@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fordjent.cli import Command
+from fordjent.cli import LoggingCommand
 from harness import process
 from harness.command_line import cli
 from harness.errors import EX_OK, BadData, TryLater, Usage
@@ -26,7 +26,7 @@ SECONDS = 3600.0
 FAILED = 1
 
 
-class Tool(Command):
+class Tool(LoggingCommand):
     """Use one of an agent's tools: its arguments are a JSON object on stdin, what it says goes to stdout.
 
     In a session (where $FORDJENT_SOCKET is set) the server does it, with the session's rights. Else it is
@@ -99,6 +99,7 @@ class Tool(Command):
         by_hand.check(name)
         arguments = _arguments()
         config = self.load_config()
+        self.begin_log(config)
         return asyncio.run(
             by_hand.use(
                 config,
