@@ -462,21 +462,6 @@ def test_a_persons_pull_request_is_reviewed_and_not_changed(serve: Serve) -> Non
     assert served.bob.pull(REPOSITORY, number)["head"]["sha"] == head
 
 
-def test_an_empty_repository_is_said(serve: Serve) -> None:
-    served = serve([])
-    served.forge.repository("acme/empty", empty=True, collaborators={"bob": "write", BOT: "write"})
-    served.forge.hook("acme/empty", f"{served.url}/acp/v1/events", SECRET)
-    served.start()
-    number = served.bob.open_issue("acme/empty", "Begin", "Anything.")
-    key = f"acme/empty/issues/{number}"
-    until(
-        lambda: served.row("SELECT state FROM sessions WHERE key = ?", key) == [("blocked",)], "it is blocked"
-    )
-    until(lambda: served.bob.labels("acme/empty", number) == ["blocked"], "it is labelled")
-    until(lambda: bool(served.bob.comments("acme/empty", number)), "it is said")
-    assert "no commit yet" in served.bob.comments("acme/empty", number)[0]["body"]
-
-
 def test_one_session_is_run_by_hand_and_shown(serve: Serve) -> None:
     served = serve(ISSUE_TO_PULL)
     number = opened(served)
