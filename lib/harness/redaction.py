@@ -33,6 +33,11 @@ class Redactor:
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known = sorted(set(_spellings(known)), key=lambda value: (-len(value), value))
 
+    def know(self, more: Iterable[str]) -> None:
+        """Learn further secrets; the ones before stay."""
+        known = {*self._known, *_spellings(more)}
+        self._known = sorted(known, key=lambda value: (-len(value), value))
+
     def redact(self, text: str) -> str:
         """`text` with [redacted] where secrets were."""
         data = self.without_known(text.encode("utf-8", "surrogateescape"))

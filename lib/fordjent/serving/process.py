@@ -62,10 +62,11 @@ async def serve(config: Config, parts: Sequence[MakePart] | None = None) -> int:
 def _all_parts() -> list[MakePart]:
     from fordjent.deciding.dispatcher import Dispatcher
     from fordjent.memory.keeping import Keeper
+    from fordjent.operations.reloading import Reloading
     from fordjent.sessions.timers import Timers
     from fordjent.sessions.worker import Worker
 
-    return [Dispatcher, Worker, Timers, Keeper]
+    return [Dispatcher, Worker, Timers, Keeper, Reloading]
 
 
 class _Process:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlalchemy import Connection, text
 
+from harness.doctor.machine import NO_ROOM_BYTES
 from harness.errors import Failure
 
 if TYPE_CHECKING:
@@ -56,8 +58,11 @@ class Readiness:
         return [("database", self._database), ("forge", self._forge), *models]
 
     async def _database(self) -> str:
+        """It answers, its writer is alive, and there is room for what comes in."""
         await self._context.database.read(_look)
-        return ""
+        await self._context.database.write(_look)
+        free = await asyncio.to_thread(shutil.disk_usage, self._context.config.state_dir)
+        return "" if free.free >= NO_ROOM_BYTES else f"{free.free >> 20} MiB are free on its disk"
 
     async def _forge(self) -> str:
         from fordjent.forge import errors, server, users

@@ -46,12 +46,21 @@ class Runs:
     """What the runs of one process share."""
 
     context: Context
-    models: Models = field(init=False)
     around: Surroundings = field(init=False)
 
     def __post_init__(self) -> None:
-        self.models = Models(self.context.config, self.context.redactor.redact)
         self.around = Surroundings(self.context)
+        self._config = self.context.config
+        self._models = [Models(self._config, self.context.redactor.redact)]
+
+    @property
+    def models(self) -> Models:
+        """Made anew when their configuration was changed; runs go on with those that they began with."""
+        config, before = self.context.config, self._config
+        if (config.providers, config.roles) != (before.providers, before.roles):
+            self._models.append(Models(config, self.context.redactor.redact))
+            self._config = config
+        return self._models[-1]
 
     async def run(self, session: Session, control: Control) -> None:
         """Run a session whose lease the caller holds.
@@ -64,7 +73,8 @@ class Runs:
         await _OneRun(self, session, control, identity, workspaces).go()
 
     async def aclose(self) -> None:
-        await self.models.aclose()
+        for models in self._models:
+            await models.aclose()
 
 
 @dataclass

@@ -15,6 +15,7 @@ from fordjent.context import Context
 from fordjent.deciding.applying import RECONCILE, RETRY_MERGE, SCHEDULE
 from fordjent.forge.errors import ForgeError
 from fordjent.gates import checks
+from fordjent.operations import pruning
 from fordjent.sessions import showing
 from fordjent.sessions.surroundings import Surroundings
 from fordjent.store import events, handled, parts, sessions, waiting_issues, waiting_merges
@@ -30,6 +31,7 @@ SHOWN_WITHIN_SECONDS = 86400.0
 """What could not be shown for that long is left as it is."""
 REAP_SECONDS = 60.0
 RETRY_SECONDS = 300.0
+PRUNE_SECONDS = 3600.0
 CHECKS_SECONDS = 2.0
 """How soon one that is due is asked for."""
 
@@ -50,6 +52,7 @@ class Timers:
             self.checks: CHECKS_SECONDS,
             self.schedule: RETRY_SECONDS,
             self.reconcile: seconds(self._context.config.sessions.reconcile_interval),
+            self.prune: PRUNE_SECONDS,
         }
         due = dict.fromkeys(every, time.monotonic() + FIRST_SECONDS)
         while not stop.is_set():
@@ -109,6 +112,10 @@ class Timers:
     async def reconcile(self) -> None:
         """Have every repository compared with what was handled of it."""
         await self._make(RECONCILE, handled.repositories_due)
+
+    async def prune(self) -> None:
+        """Give back the room of what is no longer needed."""
+        await pruning.prune(self._context)
 
     async def _make(self, kind: str, repositories: Callable[[Connection], list[str]]) -> None:
         """An event of ours for each of them, unless one waits: that it is postponed makes no second one."""
