@@ -177,9 +177,16 @@ def cron(ctx: Context, minutes: str = "5", config: str = "") -> None:
         print(schedule.described(configuration.load(config or None), ROOT, every), end="")
 
 
-@task(help={"config": "config.toml"})
-def serve(ctx: Context, config: str = "") -> None:
+@task(help={"unit": "print a systemd unit instead", "config": "config.toml"})
+def serve(ctx: Context, unit: bool = False, config: str = "") -> None:
     """Start Fordjent: take webhooks from the forge and work them."""
+    if unit:
+        from fordjent import config as configuration
+        from fordjent.operations import unit as units
+
+        with failures_said():
+            print(units.described(configuration.load(config or None)), end="")
+        return
     python(ctx, str(ROOT / "bin/fordjent-serve"), *(["--config", config] if config else []))
 
 

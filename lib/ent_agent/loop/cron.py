@@ -14,7 +14,7 @@ from pathlib import Path
 from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.running import workplace
-from harness import invocation
+from harness import invocation, systemd
 from harness.errors import Missing, Usage
 
 NEEDED = ("git", "ssh")
@@ -56,14 +56,14 @@ def crontab_line(config: Config, root: Path, minutes: int, path: str) -> str:
 def systemd_units(config: Config, root: Path, minutes: int, path: str) -> dict[str, str]:
     """File name to content of a service and its timer, for ~/.config/systemd/user."""
     name = f"ent-agent-{config.id}"
-    command = " ".join(_systemd_quoted(word) for word in _command(config, root))
+    command = " ".join(systemd.word(word) for word in _command(config, root))
     service = f"""[Unit]
-Description=ent-agent: work what is assigned to {_systemd_text(config.agent_name)}
+Description=ent-agent: work what is assigned to {systemd.plain(config.agent_name)}
 After=network-online.target
 
 [Service]
 Type=oneshot
-Environment={_quoted(f"PATH={_systemd_text(path)}")} LC_ALL=C.UTF-8
+Environment={systemd.quoted(f"PATH={systemd.plain(path)}")} LC_ALL=C.UTF-8
 ExecStart={command}
 # TERM to the loop alone: it stops its agents by their ladder, and keeps what they did.
 KillMode=mixed
@@ -107,17 +107,3 @@ def described(config: Config, root: Path, minutes: int) -> str:
 
 def _command(config: Config, root: Path) -> list[str]:
     return [sys.executable, "-m", "invoke", "-r", str(root), "loop", "--config", str(config.path)]
-
-
-def _systemd_quoted(word: str) -> str:
-    """A word of a command line as systemd.service(5) reads it: % and $ doubled, the rest in quotes."""
-    return _quoted(_systemd_text(word).replace("$", "$$"))
-
-
-def _quoted(word: str) -> str:
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _systemd_text(text: str) -> str:
-    return text.replace("%", "%%")

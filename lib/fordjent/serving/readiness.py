@@ -54,7 +54,9 @@ class Readiness:
 
     def _questions(self) -> list[tuple[str, Callable[[], Awaitable[str]]]]:
         config = self._context.config
-        models = [(f"model {name}", partial(why_not_model, config, one)) for name, one in config.providers.items()]
+        models = [
+            (f"model {name}", partial(why_not_model, config, one)) for name, one in config.providers.items()
+        ]
         return [("database", self._database), ("forge", self._forge), *models]
 
     async def _database(self) -> str:
