@@ -11,6 +11,7 @@ from harness import git
 from tests.bench.intake import Rate
 from tests.bench.looping import StepRow
 from tests.bench.measuring import Pair
+from tests.bench.pages import Growth
 
 INTRODUCTION = """\
 # Benchmarks
@@ -69,6 +70,8 @@ class Results:
     """None where there is no sshd."""
     steps: list[StepRow] = field(default_factory=list)
     intake: list[Rate] = field(default_factory=list)
+    pages: list[Pair] = field(default_factory=list)
+    growth: Growth | None = None
 
 
 def text(results: Results) -> str:
@@ -90,6 +93,9 @@ def text(results: Results) -> str:
             f"\n{one.pair.what}: {one.ours:,.0f} a second; the baseline {one.baseline:,.0f}.\n"
             for one in results.intake
         ),
+        "## Pages of Fordjent\n\nThe baseline is the same page of a server whose database is nearly empty.\n\n"
+        + _pairs(results.pages, peak=True)
+        + _growth(results.growth),
     ]
     return "\n".join(parts)
 
@@ -99,6 +105,15 @@ def _machine(turns: int) -> str:
     return (
         f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, git {version}; "
         f"medians of {turns} turns.\n"
+    )
+
+
+def _growth(growth: Growth | None) -> str:
+    if growth is None:
+        return ""
+    return (
+        f"\n{growth.requests:,} more requests for `/admin`: {growth.before_mb:.0f} MB before them, "
+        f"{growth.after_mb:.0f} MB after.\n"
     )
 
 

@@ -28,6 +28,8 @@ def test_the_page_has_every_comparison_and_nothing_of_the_machines_paths(place: 
         "| worktree | 1.0 | ",
         "| 100 deliveries of 5,096 bytes over 32 connections | ",
         "connections: ",
+        "`/admin`, 20 sessions and 200 turns | ",
+        "more requests for `/admin`: ",
     ):
         assert row in text
     assert str(place) not in text and str(ROOT) not in text and "/tmp" not in text

@@ -7,11 +7,13 @@ for an answer and never sends again.
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
+from fordjent import durations
 from fordjent.intake import delivery
 from fordjent.intake.delivery import Delivery, Rejected
 from fordjent.intake.rejections import Rejections
@@ -53,6 +55,7 @@ class Receiver:
         self.stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = time.perf_counter()
         try:
             if self.stopping:
                 raise Rejected(503, "shutting down")
@@ -62,6 +65,7 @@ class Receiver:
             body = await self._body(headers, receive)
             answer = await self._store(delivery.read(headers, body, self._secret))
             await _answer(send, 200, answer)
+            durations.INTAKE.observe(time.perf_counter() - began)
         except Rejected as rejected:
             self._rejections.count(rejected.status)
             self._context.log.info("delivery rejected", status=rejected.status, why=rejected.why)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from fordjent import durations
 from fordjent.config import Budget
 from fordjent.models import estimating
 from fordjent.models.messages import Answer, Message, ToolSpec, Usage
@@ -67,4 +68,5 @@ class MeteredModel:
             self._database.submit(model_calls.abandon, reserved, "cancelled")
             raise
         await self._database.write(model_calls.settle, reserved, answer)
+        durations.MODEL.labels(answer.provider, answer.model).observe(answer.latency_seconds)
         return answer

@@ -10,7 +10,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from sqlalchemy import Connection
 
-from fordjent.store import counters, deliveries, statistics
+from fordjent import durations
+from fordjent.store import counters, deliveries, overview, pausing, spent, statistics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -18,7 +19,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 def text(connection: Connection) -> bytes:
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Gathered(list(_families(connection))))
-    return generate_latest(registry)
+    return generate_latest(registry) + generate_latest(durations.REGISTRY)
 
 
 class _Gathered(Collector):
@@ -50,7 +51,21 @@ def _families(connection: Connection) -> Iterable[Metric]:
     for state, count in by_state.items():
         states.add_metric([state], count)
     yield states
-    queue = statistics.queue(connection, time.time())
+    yield from _models(connection)
+    failed = GaugeMetricFamily("fordjent_sessions_failed", "Sessions that failed, by why.", labels=["why"])
+    for why, count in statistics.failures(connection):
+        failed.add_metric([why], count)
+    yield failed
+    now = time.time()
+    yield GaugeMetricFamily(
+        "fordjent_sessions_at_work", "Sessions that somebody works on.", overview.at_work(connection, now)
+    )
+    yield GaugeMetricFamily(
+        "fordjent_paused",
+        "1 while an administrator lets nothing begin.",
+        int(bool(pausing.current(connection))),
+    )
+    queue = statistics.queue(connection, now)
     yield GaugeMetricFamily("fordjent_queue_waiting", "Events and sessions that wait.", queue.waiting)
     yield GaugeMetricFamily(
         "fordjent_queue_oldest_seconds", "How long the oldest waits.", queue.oldest_seconds
@@ -60,6 +75,31 @@ def _families(connection: Connection) -> Iterable[Metric]:
     for gate, passed, count in statistics.gates(connection):
         gates.add_metric([gate, str(passed).lower()], count)
     yield gates
+
+
+def _models(connection: Connection) -> Iterable[Metric]:
+    names = ["provider", "model", "role"]
+    calls = CounterMetricFamily(
+        "fordjent_model_calls", "Calls by what became of them.", labels=[*names, "state"]
+    )
+    retries = CounterMetricFamily("fordjent_model_retries", "Tries beyond the first of each.", labels=names)
+    tokens = CounterMetricFamily(
+        "fordjent_model_tokens", "Tokens; cached ones are input too.", labels=[*names, "type"]
+    )
+    cost = CounterMetricFamily("fordjent_model_cost_dollars", "US dollars.", labels=names)
+    for one in spent.by_model_and_role(connection):
+        of, sums = [one.provider, one.model, one.role], one.sums
+        calls.add_metric([*of, "answered"], sums.calls - sums.failed)
+        calls.add_metric([*of, "failed"], sums.failed)
+        retries.add_metric(of, sums.retries)
+        for kind, count in (
+            ("input", sums.tokens_in),
+            ("output", sums.tokens_out),
+            ("cached", sums.tokens_cached),
+        ):
+            tokens.add_metric([*of, kind], count)
+        cost.add_metric(of, sums.cost_microdollars / 1_000_000)
+    return calls, retries, tokens, cost
 
 
 def _deliveries(connection: Connection) -> Metric:

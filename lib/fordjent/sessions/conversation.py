@@ -6,8 +6,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
+import structlog
 from sqlalchemy import Connection
 
+from fordjent import durations
 from fordjent.agent.protocols import Ended
 from fordjent.context import Context
 from fordjent.deciding.actions import Input
@@ -36,6 +38,7 @@ class SessionConversation:
         self._stored: list[Stored] = []
         self._last = -1
         self._turn = 0
+        self._answered_at = time.monotonic()
 
     async def load(self) -> None:
         self._stored = await self._context.database.read(messages.sent, self._key)
@@ -107,6 +110,10 @@ class SessionConversation:
 
     async def note_turn(self, number: int, answer: Answer) -> None:
         self._turn = await self._on_turn()
+        now = time.monotonic()
+        durations.TURN.observe(now - self._answered_at)
+        self._answered_at = now
+        structlog.contextvars.bind_contextvars(turn=self._turn)
         self._context.bus.woke("changes")
 
     # ---- after it

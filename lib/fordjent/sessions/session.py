@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
+import structlog
 from sqlalchemy import Connection
 
 from fordjent.context import Context
@@ -98,8 +99,11 @@ class _OneRun:
         if not await self._begin():
             return
         self.context.bus.woke("changes")
-        log = self.context.log.bind(session=self.session.key, run=self.run.id, role=self.role.name)
-        log.info("session.begun", turns=self.run.turns)
+        log = self.context.log
+        structlog.contextvars.bind_contextvars(
+            key=self.session.key, run=self.run.id, role=self.role.name, turn=self.run.turns
+        )
+        log.info("session.begun")
         reached("run-begun")
         try:
             outcome = await self._outcome()

@@ -14,6 +14,8 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+import structlog
+
 from fordjent.context import Context
 from fordjent.sessions import owner, starting
 from fordjent.store import pausing, sessions
@@ -161,7 +163,8 @@ class Worker:
 
     async def _work(self, session: Session, control: Control) -> None:
         """One run. What goes wrong in it ends here: no session takes another one down."""
-        key, log = session.key, self.context.log.bind(session=session.key)
+        key, log = session.key, self.context.log
+        structlog.contextvars.bind_contextvars(key=key, role=session.role)  # of this task alone
         later: float | None = None
         assert self.runner
         try:

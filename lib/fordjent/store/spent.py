@@ -56,6 +56,19 @@ def by(connection: Connection, what: By, limit: int, since_day: int = 0) -> list
     return [Sum(*row) for row in rows]
 
 
+class OfModel(msgspec.Struct):
+    provider: str
+    model: str
+    role: str
+    sums: Sum
+
+
+def by_model_and_role(connection: Connection) -> list[OfModel]:
+    columns = [daily_spending.c[name] for name in ("provider", "model", "role")]
+    rows = connection.execute(select(*columns, *_sums(daily_spending)).group_by(*columns).order_by(*columns))
+    return [OfModel(provider, model, role, _sum("", sums)) for provider, model, role, *sums in rows]
+
+
 def by_session(connection: Connection, limit: int) -> list[Sum]:
     """Keys for names, the dearest first."""
     cost = func.sum(spending.c.cost_microdollars)

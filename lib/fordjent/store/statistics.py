@@ -70,6 +70,17 @@ def states(connection: Connection) -> dict[str, int]:
     return dict.fromkeys(STATES, 0) | {state: count for state, count in rows}
 
 
+def failures(connection: Connection) -> list[tuple[str, int]]:
+    """How many sessions failed, by why."""
+    rows = connection.execute(
+        select(sessions.c.failure, func.count())
+        .where(sessions.c.state == "failed")
+        .group_by(sessions.c.failure)
+        .order_by(sessions.c.failure)
+    )
+    return [(why, count) for why, count in rows]
+
+
 def queue(connection: Connection, now: float) -> Queue:
     new, oldest = _one(
         connection, select(func.count(), func.min(events.c.created_at)).where(events.c.state == "new")

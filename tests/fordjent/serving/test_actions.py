@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -258,3 +260,42 @@ def test_a_pause_begins_nothing_and_what_was_broken_off_goes_on_after_it(
 
     with context.opened(place) as shared:
         asyncio.run(scenario())
+
+
+def test_what_is_logged_in_a_run_says_of_which_session_it_is(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fordjent.config import Log
+    from fordjent.serving import logs
+
+    async def runner(session: Session, _control: Control) -> None:
+        shared.context.log.info("at work")
+        await shared.context.database.write(inputs.close, session.key)
+        shared.ended.set()
+
+    async def scenario() -> None:
+        stop = asyncio.Event()
+        worker = asyncio.create_task(Worker(shared.context, runner).run(stop))
+        async with asyncio.timeout(20):
+            await shared.ended.wait()
+        shared.context.log.info("beside it")
+        stop.set()
+        await worker
+
+    with context.opened(place) as opened:
+        shared = _Shared(opened)
+        logs.begin(Log(format="json"), opened.redactor, sys.stderr)
+        opened.database.submit(_ready, f"{REPOSITORY}/issues/101").result(10)
+        asyncio.run(scenario())
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    at_work, beside = (
+        next(one for one in lines if one["event"] == event) for event in ("at work", "beside it")
+    )
+    assert (at_work["key"], at_work["role"]) == (f"{REPOSITORY}/issues/101", "implementer")
+    assert "key" not in beside
+
+
+class _Shared:
+    def __init__(self, opened: Context) -> None:
+        self.context = opened
+        self.ended = asyncio.Event()

@@ -180,6 +180,13 @@ def test_metrics_are_what_prometheus_reads_by_the_original_names(ask: Ask) -> No
     assert read["fordjent_deliveries_total", "rejected"] == 4
     assert read["fordjent_sessions_by_state", "failed"] == 1
     assert read["fordjent_queue_waiting",] == 2
+    assert read["fordjent_model_calls_total", "answered", "implementer", "m", "main"] == 1
+    assert read["fordjent_model_calls_total", "failed", "implementer", "m", "main"] == 1
+    assert read["fordjent_model_tokens_total", "implementer", "input", "m", "main"] == 200
+    assert read["fordjent_model_cost_dollars_total", "implementer", "m", "main"] == 0.005
+    assert read["fordjent_paused",] == 0 and read["fordjent_sessions_at_work",] == 0
+    for name in ("intake_latency_seconds", "turn_seconds"):
+        assert read[f"fordjent_{name}_bucket", "+Inf"] == read[f"fordjent_{name}_count",]
     assert read["fordjent_gate_results_total", "false", "verify"] == 2
 
 
