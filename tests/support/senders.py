@@ -90,16 +90,16 @@ def _send_all(
         if time.perf_counter() > deadline:
             raise TimeoutError("not all were answered in time")
         for key, _ in selector.select(1.0):
-            one = key.fileobj
-            assert isinstance(one, socket.socket)
-            answer = one.recv(65536)
+            ready = key.fileobj
+            assert isinstance(ready, socket.socket)
+            answer = ready.recv(65536)
             if not answer:
                 raise ConnectionResetError
             if b"\r\n\r\n{" not in answer:
-                answer += one.recv(65536)
-            delivery = under_way.pop(one)
+                answer += ready.recv(65536)
+            delivery = under_way.pop(ready)
             if answer.startswith(b"HTTP/1.1 200"):
                 sent.acknowledged.append(delivery)
             else:
                 sent.refused.append(answer)
-            next_on(one)
+            next_on(ready)
