@@ -26,20 +26,16 @@ LOOK_SECONDS = 2.0
 
 
 class Reloading:
-    """One per process."""
+    """One per process. From here on SIGHUP does not end it."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._asked = asyncio.Event()
-        self._seen = ""
+        self._seen = self._fingerprint()
+        with contextlib.suppress(RuntimeError, ValueError):  # no loop, or not the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._asked.set)
 
     async def run(self, stop: asyncio.Event) -> None:
-        loop = asyncio.get_running_loop()
-        with contextlib.suppress(
-            RuntimeError, ValueError
-        ):  # not the main thread: the file is looked at all the same
-            loop.add_signal_handler(signal.SIGHUP, self._asked.set)
-        self._seen = await threads.run(self._fingerprint)
         stopping = asyncio.create_task(stop.wait())
         while not stop.is_set():
             asked = asyncio.create_task(self._asked.wait())

@@ -35,11 +35,12 @@ def test_a_change_is_applied_and_a_broken_file_is_not(place: Path) -> None:
 
 def test_a_new_key_is_a_secret_at_once(place: Path) -> None:
     with opened(place) as context:
+        reloading = Reloading(context)
         change(
             place,
             '[providers.other]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "m"\napi_key = "a-key-of-the-other"\n',
         )
-        asyncio.run(Reloading(context).look())
+        asyncio.run(reloading.look())
         assert "a-key" not in context.redactor.redact("it is a-key-of-the-other")
         assert "other" in context.config.providers
 
