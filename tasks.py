@@ -138,6 +138,22 @@ def status(ctx: Context, config: str = "") -> None:
 
 @task(
     help={
+        "host": "where others may reach it: then a link with a token is printed",
+        "port": "0: any that is free",
+        "config": "config.toml",
+    }
+)
+def dashboard(ctx: Context, host: str = "127.0.0.1", port: int = 8090, config: str = "") -> None:
+    """Show tasks, runs, what they printed and what they cost, on pages that change nothing."""
+    from ent_agent import config as configuration
+    from ent_agent.dashboard import serving
+
+    with failures_said():
+        serving.serve(configuration.load(config or None), host, port)
+
+
+@task(
+    help={
         "for": 'how long, like "2h"; without it until `invoke resume`',
         "reason": "shown with it",
         "config": "config.toml",

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 from sqlalchemy import Connection, create_engine, insert, literal_column, select, text
@@ -134,7 +135,9 @@ def _filled(folder: Path, sessions: int, turns: int) -> Path:
 def _insert(connection: Connection, name: str, chosen: str) -> None:
     table = metadata.tables[name]
     names = list(connection.exec_driver_sql(f"SELECT * FROM ({chosen}) LIMIT 0").keys())
-    rows = select(*(literal_column(f'"{one}"') for one in names)).select_from(text(f"({chosen})"))
+    rows: Any = select(*(literal_column(f'"{one}"') for one in names)).select_from(
+        text(f"({chosen})")
+    )
     connection.execute(insert(table).from_select(names, rows))
 
 

@@ -93,7 +93,7 @@ def gather(config: Config, last_runs: int = 10) -> Status:
             _task(record) for record in selection.select(Record(), config, everything=True) if record.issue
         ],
         waiting=_waiting(config, every),
-        runs=[_past(config, run) for run in reversed(every[-last_runs:])] if last_runs else [],
+        runs=[past(config, run) for run in reversed(every[-last_runs:])] if last_runs else [],
     )
 
 
@@ -129,7 +129,8 @@ def _waiting(config: Config, every: list[Run]) -> list[Waiting]:
     ]
 
 
-def _past(config: Config, run: Run) -> PastRun:
+def past(config: Config, run: Run) -> PastRun:
+    """A run as it is shown."""
     record = runs.record(run)
     section, result = record.run, record.result
     return PastRun(

@@ -57,6 +57,8 @@ async def end(
     kept = Kept()
     if place is not None and role.writes_code and outcome.state != "completed":
         kept = await keep(context, place, title)
+    elif place is not None and role.writes_code:
+        kept = Kept(commit=await _head(context, place))
     retry = await _retry(context, session, outcome)
     if outcome.state == "failed":
         text = failure_text(context, session, place, outcome, kept, retry)
@@ -99,6 +101,15 @@ async def keep(context: Context, place: Place, title: str) -> Kept:
     except Failure as failure:
         context.log.warning("session.not_kept", path=str(place.path), why=failure.message)
         return Kept(failed=context.redactor.redact(failure.message))
+
+
+async def _head(context: Context, place: Place) -> str:
+    """What a run that needs nothing kept has come to; "" where git does not say."""
+    try:
+        return await threads.run_in(place.root, place.head)
+    except Failure as failure:
+        context.log.warning("session.head_unknown", path=str(place.path), why=failure.message)
+        return ""
 
 
 async def _retry(context: Context, session: Session, outcome: Outcome) -> Retry | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import sys
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import structlog
 from sqlalchemy import Connection, select
 
 from fordjent.context import Context
@@ -285,8 +287,12 @@ def test_what_is_logged_in_a_run_says_of_which_session_it_is(
     with context.opened(place) as opened:
         shared = _Shared(opened)
         logs.begin(Log(format="json"), opened.redactor, sys.stderr)
-        opened.database.submit(_ready, f"{REPOSITORY}/issues/101").result(10)
-        asyncio.run(scenario())
+        try:
+            opened.database.submit(_ready, f"{REPOSITORY}/issues/101").result(10)
+            asyncio.run(scenario())
+        finally:
+            structlog.reset_defaults()
+            logging.basicConfig(force=True)
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
     at_work, beside = (
         next(one for one in lines if one["event"] == event) for event in ("at work", "beside it")

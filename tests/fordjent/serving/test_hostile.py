@@ -19,7 +19,52 @@ from tests.support.busy_state import HOSTILE, KEY, SECRET
 
 PAGES = ["/admin", "/sessions", "/activity", f"/trace/{KEY}", f"/trace/{KEY}/changes/run1"]
 ALLOWED = set(
-    ["html", "head", "meta", "title", "link", "noscript", "style", "body", "header", "a", "nav", "span", "form", "input", "button", "main", "h1", "h2", "h3", "small", "p", "b", "br", "section", "div", "table", "thead", "tbody", "tr", "th", "td", "time", "data", "svg", "rect", "figure", "select", "option", "label", "details", "summary", "pre", "code", "script"]
+    [
+        "html",
+        "head",
+        "meta",
+        "title",
+        "link",
+        "noscript",
+        "style",
+        "body",
+        "header",
+        "a",
+        "nav",
+        "span",
+        "form",
+        "input",
+        "button",
+        "main",
+        "h1",
+        "h2",
+        "h3",
+        "small",
+        "p",
+        "b",
+        "br",
+        "section",
+        "div",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "time",
+        "data",
+        "svg",
+        "rect",
+        "figure",
+        "select",
+        "option",
+        "label",
+        "details",
+        "summary",
+        "pre",
+        "code",
+        "script",
+    ]
 )
 
 
