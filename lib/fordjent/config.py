@@ -235,14 +235,19 @@ def _check(config: Config) -> None:
     def wrong(key: str, why: str, hint: str = "") -> BadConfig:
         return BadConfig(f"{config.path}: {key}: {why}", hint=hint or "config.toml.example has every key")
 
+    if not config.webhook.secret.strip():
+        raise wrong("webhook.secret", "is blank", hint="make one: `openssl rand -hex 32`")
     if config.webhook.secret.strip().lower() in EXAMPLE_SECRETS:
         raise wrong("webhook.secret", "is an example's", hint="make one: `openssl rand -hex 32`")
     for key, url in (("forgejo.url", config.forgejo.url), ("server.public_url", config.server.public_url)):
-        parts = urlsplit(url)
-        if url and (parts.scheme not in ("http", "https") or not parts.hostname):
+        if url and not _is_address(url):
             raise wrong(key, f"{url!r} must be like https://forge.example.org")
+        parts = urlsplit(url)
         if parts.username or parts.password:
             raise wrong(key, "holds a name or password; the token stands in forgejo.token")
+    for name in ("idle_timeout", "run_timeout", "reconcile_interval"):
+        if not toml.seconds(getattr(config.sessions, name)):
+            raise wrong(f"sessions.{name}", "must be longer than nothing")
     if not _TIME.fullmatch(config.memory.compaction_time):
         raise wrong(
             "memory.compaction_time",
@@ -258,6 +263,9 @@ def _check(config: Config) -> None:
     if not config.providers:
         raise wrong("providers", "at least one, as [providers.main]")
     for name, provider in config.providers.items():
+        if not provider.base_url.startswith("scripted:") and not _is_address(provider.base_url):
+            why = f"{provider.base_url!r} must be like https://api.openai.com/v1"
+            raise wrong(f"providers.{name}.base_url", why)
         if provider.fallback and provider.fallback not in config.providers:
             raise wrong(f"providers.{name}.fallback", f"there is no provider {provider.fallback!r}")
     for name, role in config.roles.items():
@@ -265,3 +273,13 @@ def _check(config: Config) -> None:
             raise wrong(f"roles.{name}", f"no such role; there are {', '.join(ROLES)}")
         if role.provider and role.provider not in config.providers:
             raise wrong(f"roles.{name}.provider", f"there is no provider {role.provider!r}")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  (it is looked at when it is asked for)
+    except ValueError:
+        return False
+    usual = url.isprintable() and not any(letter.isspace() for letter in url)
+    return usual and parts.scheme in ("http", "https") and bool(parts.hostname)

@@ -93,7 +93,6 @@ def of_disk(error: OSError) -> Failure | None:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return TryLater(where, hint="make room on the disk", code="disk_full")
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return BadConfig(
-            where, hint="let this user write there (state_dir, ssh_key_dir), or name another folder"
-        )
+        folders = "Fordjent: state.dir; ent-agent: state_dir, ssh_key_dir"
+        return BadConfig(where, hint=f"let this user write there, or name another folder ({folders})")
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.errors import EX_NOPERM, EX_SOFTWARE, EX_TEMPFAIL, Failure, TryLater
+from harness.errors import EX_DATAERR, EX_NOPERM, EX_SOFTWARE, EX_TEMPFAIL, Failure, TryLater
 
 
 class ForgeError(Failure):
@@ -25,6 +25,7 @@ class ForgeError(Failure):
 class NotFound(ForgeError):
     """404: not there, or not for this account to see."""
 
+    exit_code = EX_DATAERR
     code = "forge_not_found"
 
 

@@ -7,6 +7,7 @@ on after the next start. Another one ends it at once, which loses nothing either
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -174,6 +175,10 @@ def _listen(server: Server) -> socket.socket:
         where = f"{server.host}:{server.port}: {error.strerror or error}"
         if of_disk(error):
             raise BadConfig(where, hint="take a port over 1023 as server.port") from error
+        if error.errno != errno.EADDRINUSE:
+            raise BadConfig(
+                where, hint="server.host is an address of this machine, or 0.0.0.0 for all"
+            ) from error
         hint = "another program has it: end that one, or take another server.host and server.port"
         raise TryLater(where, hint=hint, code="address_in_use") from error
 
