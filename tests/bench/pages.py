@@ -135,9 +135,7 @@ def _filled(folder: Path, sessions: int, turns: int) -> Path:
 def _insert(connection: Connection, name: str, chosen: str) -> None:
     table = metadata.tables[name]
     names = list(connection.exec_driver_sql(f"SELECT * FROM ({chosen}) LIMIT 0").keys())
-    rows: Any = select(*(literal_column(f'"{one}"') for one in names)).select_from(
-        text(f"({chosen})")
-    )
+    rows: Any = select(*(literal_column(f'"{one}"') for one in names)).select_from(text(f"({chosen})"))
     connection.execute(insert(table).from_select(names, rows))
 
 
