@@ -86,7 +86,7 @@ def locate(given: str | None, environ: Mapping[str, str] = os.environ) -> Path:
             return place.absolute()
     raise BadConfig(
         f"no configuration: {' and '.join(str(place.absolute()) for place in places)} not found",
-        hint="write one with `invoke init`, or name it with --config",
+        hint="write one with `invoke init` (for Fordjent: docs/fordjent.md), or name it with --config",
     )
 
 

@@ -22,6 +22,8 @@ from fordjent.context import Context
 from fordjent.intake.receiver import Receiver
 from fordjent.intake.rejections import Rejections
 from fordjent.serving import app
+from fordjent.sessions.cli_agents import adapter_of
+from fordjent.sessions.ending import BUILTIN
 from fordjent.tools import permission
 from harness import config as toml
 from harness import lock
@@ -49,10 +51,16 @@ async def serve(config: Config, parts: Sequence[MakePart] | None = None) -> int:
 
     Raises:
         Busy: another server works in this state folder.
-        BadConfig: the address, the folder or the database cannot be used, or a role has a tool that is none.
+        BadConfig: the address, the folder or the database cannot be used, a role has a tool that is none,
+            or there is no such agent.
     """
     permission.check(config)
-    config.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if config.sessions.agent_type != BUILTIN:
+        adapter_of(config)
+    try:
+        config.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise of_disk(error) or BadConfig(f"state.dir: {config.state_dir}: {error.strerror}") from error
     with lock.held(config.state_dir / "serve.lock", what=f"{config.state_dir}"):
         listener = _listen(config.server)
         async with Context.open(config) as context:

@@ -19,6 +19,7 @@ from typing import Literal
 
 from fordjent import threads
 from fordjent.agent.protocols import Ended, Reason
+from fordjent.config import Config
 from fordjent.context import Context
 from fordjent.models.messages import Answer, Message, Usage
 from fordjent.models.model import ModelFailure
@@ -80,7 +81,7 @@ async def run(given: AgentRun) -> Ended:
     scope = given.toolbox.scope
     chosen = tuple(name for name in scope.tools if name not in LOCAL)
     toolbox = Toolbox(replace(scope, tools=chosen))
-    adapter = await threads.run(_adapter, given)
+    adapter = await threads.run(adapter_of, given.context.config)
     prompt = _prompt(given, adapter, messages, toolbox)
     try:
         paid = await _pay(given, adapter)
@@ -197,8 +198,12 @@ def _watch(given: AgentRun) -> EndedBy | None:
     return why or None
 
 
-def _adapter(given: AgentRun) -> Adapter:
-    config = given.context.config
+def adapter_of(config: Config) -> Adapter:
+    """What `sessions.agent_type` names, where it is not the built-in loop.
+
+    Raises:
+        BadConfig: there is no such adapter, or it is wrong.
+    """
     folders = [shipped.folder("agents")]
     if config.agents_dir:
         folders.insert(0, config.folder(config.agents_dir))

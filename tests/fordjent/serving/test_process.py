@@ -53,6 +53,22 @@ def test_without_a_usable_secret_it_refuses_to_start(place: Path, secret: str) -
     assert not (place / "state").exists()
 
 
+def test_an_agent_that_is_none_is_named_at_the_start(place: Path) -> None:
+    config = server.write_config(place)
+    config.write_text(config.read_text().replace("[sessions]", '[sessions]\nagent_type = "nobody"'))
+    refused = serve(config)
+    assert refused.returncode == 78
+    assert "nobody" in json.loads(refused.stderr)["message"]
+
+
+def test_a_state_folder_that_cannot_be_made_is_named(place: Path) -> None:
+    config = server.write_config(place)
+    (place / "state").write_text("a file")
+    refused = serve(config)
+    assert refused.returncode == 78
+    assert "state" in json.loads(refused.stderr)["message"]
+
+
 def test_there_is_one_server_for_a_state_folder(place: Path) -> None:
     config = server.write_config(place)
     with server.started(config):
