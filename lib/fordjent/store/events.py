@@ -158,7 +158,9 @@ def again(connection: Connection, delivery_id: str, now: float) -> int:
     row = connection.execute(select(*columns).where(deliveries.c.id == delivery_id)).first()
     if row is None:
         raise BadData(f"there is no delivery {delivery_id!r}", hint="fordjent-status shows the last ones")
-    if not connection.execute(select(func.length(deliveries.c.body)).where(deliveries.c.id == delivery_id)).scalar():
+    if not connection.execute(
+        select(func.length(deliveries.c.body)).where(deliveries.c.id == delivery_id)
+    ).scalar():
         raise BadData(f"the document of delivery {delivery_id!r} is kept no longer")
     return _add(connection, delivery_id, *row, now)
 
