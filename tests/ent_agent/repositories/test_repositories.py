@@ -174,8 +174,8 @@ def test_killed_at_any_moment_of_the_first_sync_the_next_one_comes_to_the_same_e
         time.sleep(delay)
         process.kill_group(child.pid, signal.SIGKILL)
         child.wait()
-    for lock in state.of(config).root.rglob("*.lock"):
-        os.utime(lock, (0, 0))  # as if a while had passed
+    for left in state.of(config).root.rglob("*.lock"):
+        os.utime(left, (0, 0))  # as if a while had passed
     record = syncing.sync(Record(), config)
     assert record.repository and record.repository.head == sample.branches()["main"]
     assert plain(state.of(config).work).resolve("refs/remotes/origin/main") == sample.branches()["main"]
@@ -298,9 +298,9 @@ def test_lock_files_of_a_killed_git_are_removed_when_they_are_old(synced: Config
 def test_the_repository_is_used_by_one_at_a_time(synced: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair, "LOCK_TIMEOUT_SECONDS", 0.1)
     monkeypatch.setattr(pair, "QUEUE_SECONDS", 0.1)
-    with lock.held(repositories.pair(synced).root / "repository.lock"):
-        with pytest.raises(TryLater, match="in use by another process"):
-            syncing.sync(Record(), synced)
+    held = lock.held(repositories.pair(synced).root / "repository.lock")
+    with held, pytest.raises(TryLater, match="in use by another process"):
+        syncing.sync(Record(), synced)
     with repositories.locked(synced), pytest.raises(TryLater, match="in use"):
         syncing.sync(Record(), synced)
 
