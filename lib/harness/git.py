@@ -240,9 +240,11 @@ def config_environment(config: Mapping[str, str]) -> dict[str, str]:
 def init_bare(git_dir: Path) -> None:
     """`git init --bare`, repeatable; templates (hooks) are not copied.
 
-    Formats are fixed: objects by SHA-1 and refs as files, whatever git's defaults become.
+    Formats are fixed: objects by SHA-1 and refs as files, whatever git's defaults become. It needs
+    nothing of the caller's environment, and so gets none of its secrets.
     """
-    env = environment() | {"GIT_DEFAULT_HASH": "sha1", "GIT_DEFAULT_REF_FORMAT": "files"}
+    env = environment(base={"PATH": os.environ.get("PATH", os.defpath)})
+    env |= {"GIT_DEFAULT_HASH": "sha1", "GIT_DEFAULT_REF_FORMAT": "files"}
     finished = process.run(["git", "init", "--quiet", "--bare", "--template=", git_dir], env=env)
     if not finished.ok:
         raise GitFailed(finished)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Annotated
@@ -17,6 +18,7 @@ from fordjent.tools.tool import Arguments, Outcome, Tool
 from harness import process
 from harness.errors import BadData
 from harness.git import config_environment, environment
+from harness.redaction import without_secrets
 
 TIMEOUT_SECONDS = 120.0
 MOST_OVERRIDES = 200
@@ -232,6 +234,7 @@ def _with_config(ground: Ground, more: dict[str, str]) -> dict[str, str]:
 
 def _read(ground: Ground, *args: str) -> str:
     """What git knows of the worktree, without running anything of its repository's."""
-    env = environment(config={"core.fsmonitor": "false", "core.hooksPath": "/dev/null"})
+    inert = {"core.fsmonitor": "false", "core.hooksPath": "/dev/null"}
+    env = environment(config=inert, base=without_secrets(os.environ))
     finished = process.run(["git", *args], cwd=ground.folder, env=env, timeout_seconds=30.0)
     return finished.stdout[: 1024 * 1024].decode("utf-8", "replace") if finished.ok else ""

@@ -258,6 +258,7 @@ def test_a_pull_request_that_cannot_be_merged_yet(forge: StandIn) -> None:
         made = await statuses.create(client, REPOSITORY, head, state="success", context="ci/build")
         assert (made.status, made.context) == ("success", "ci/build")
         assert (await statuses.combined(client, REPOSITORY, head)).state == "success"
+        assert [one.context for one in await statuses.latest(client, REPOSITORY, head)] == ["ci/build"]
         with pytest.raises(HeadMoved):
             await _merge(client, number, "0" * 40)
         await pulls.edit(client, REPOSITORY, number, title="WIP: greet")
