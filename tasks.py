@@ -241,9 +241,9 @@ def bench(ctx: Context, large: bool = False, quick: bool = False, to: str = "") 
 
 @task
 def stress(ctx: Context) -> None:
-    """Let five hosts of two agents work forty issues, killed at random (minutes)."""
+    """Let five hosts of two agents work forty issues, and Fordjent beside a flaky forge, killed at random (minutes)."""
     with ctx.cd(str(ROOT)):
-        python(ctx, "-m", "pytest", "-m", "stress", "-rA", "tests/ent_agent/claims")
+        python(ctx, "-m", "pytest", "-m", "stress", "-rA", "tests/ent_agent/claims", "tests/fordjent")
 
 
 @task

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from typing import Any, TextIO
 
+import stamina
 import structlog
 from structlog.typing import Processor
 
@@ -58,8 +59,14 @@ def begin(config: Log, redactor: Redactor, stream: TextIO = sys.stderr, *, verbo
         )
     )
     logging.basicConfig(handlers=[handler], level=level, force=True)
+    stamina.instrumentation.set_on_retry_hooks([_tell_retry])
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _tell_retry(details: stamina.instrumentation.RetryDetails) -> None:
+    why = str(details.caused_by)
+    structlog.get_logger().info("tried again", why=why, attempt=details.retry_num, seconds=details.wait_for)
 
 
 class _Redaction:

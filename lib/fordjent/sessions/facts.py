@@ -22,6 +22,8 @@ LONGEST_COMMENT = 30_000
 REVIEWS = 20
 SETTLES = 3
 SIBLINGS = 50
+LOOKED_THROUGH = 500
+"""Issues, the newest first."""
 
 _PARENT = re.compile(r"^\s*Parent:\s*#(\d{1,9})\b", re.IGNORECASE | re.MULTILINE)
 _CLOSES = re.compile(r"\b(?:close|fix|resolve)[sd]?:?\s+#(\d{1,9})\b", re.IGNORECASE)
@@ -201,10 +203,12 @@ async def _siblings(forge: Forge, key: SessionKey, parent: int) -> tuple[Related
     """The other parts of the same whole."""
     found: list[Related] = []
     try:
-        async for issue in issues.list_all(forge, key.repository, state="all", query="Parent:"):
+        seen = 0
+        async for issue in issues.list_all(forge, key.repository, state="all"):  # a search is not up to date
+            seen += 1
             if parent_of(issue.body) == parent and issue.number != key.number:
                 found.append(_of(issue, with_text=False))
-            if len(found) == SIBLINGS:
+            if len(found) == SIBLINGS or seen == LOOKED_THROUGH:
                 break
     except Unreachable:
         raise

@@ -1,7 +1,8 @@
 """How a session shows on the forge: labels, one status comment that is edited, and reactions.
 
 All of it is derived from what the database has, and repeatable. It is courtesy: where the forge refuses
-it (a locked conversation, a missing right), the work goes on; where the forge is away, it waits.
+it (a locked conversation, a missing right), the work goes on; where the forge is away, it waits. A
+reaction is not waited for.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ async def react(context: Context, key: str, sources: Iterable[str], *, on: str, 
     for comment in sorted(places):
         where = (context.forge, session.repository, session.number)
         if off:
-            await _unless_refused(context, key, reactions.remove(*where, off, comment_id=comment))
+            await _if_it_can_be(context, key, reactions.remove(*where, off, comment_id=comment))
         if on:
-            await _unless_refused(context, key, reactions.add(*where, on, comment_id=comment))
+            await _if_it_can_be(context, key, reactions.add(*where, on, comment_id=comment))
 
 
 def comment_of(source: str) -> int:
@@ -57,6 +58,13 @@ async def _unless_refused(context: Context, key: str, said: Awaitable[object]) -
     except Unreachable:
         raise
     except ForgeError as error:
+        context.log.warning("session.not_shown", session=key, why=error.message)
+
+
+async def _if_it_can_be(context: Context, key: str, said: Awaitable[object]) -> None:
+    try:
+        await _unless_refused(context, key, said)
+    except Unreachable as error:
         context.log.warning("session.not_shown", session=key, why=error.message)
 
 

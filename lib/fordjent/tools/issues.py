@@ -178,8 +178,8 @@ async def _below(scope: Scope, repository: str, parent: int) -> list[Issue]:
     found: list[Issue] = []
     seen = 0
     async for issue in issues.list_all(
-        scope.session.forge, repository, state="all", query=f"Parent: #{parent}"
-    ):
+        scope.session.forge, repository, state="all"
+    ):  # a search is not up to date
         seen += 1
         if parent_of(issue.body) == parent:
             found.append(issue)

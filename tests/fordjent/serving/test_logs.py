@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+import stamina
 import structlog
 
 from fordjent.config import Log
@@ -29,6 +30,17 @@ def begun(**settings: str) -> io.StringIO:
     stream = io.StringIO()
     logs.begin(Log(**settings), Redactor([SECRET]), stream)  # type: ignore[arg-type]
     return stream
+
+
+def test_what_is_tried_again_is_told_in_a_word() -> None:
+    said = io.StringIO()
+    logs.begin(Log(format="json"), Redactor(), said)
+    for attempt in stamina.retry_context(on=ValueError, attempts=2, wait_initial=0, wait_jitter=0):
+        with attempt:
+            if attempt.num == 1:
+                raise ValueError("no answer")
+    (line,) = map(json.loads, said.getvalue().splitlines())
+    assert (line["event"], line["why"], line["level"]) == ("tried again", "no answer", "info")
 
 
 def test_a_line_is_json_with_its_values() -> None:
