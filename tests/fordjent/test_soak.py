@@ -38,6 +38,8 @@ def rules(issues: int) -> list[Rule]:
     return [*found, {"last_role": "user", "times": 0, "tool_calls": [read], "delay": "100ms"}]
 
 
+@pytest.mark.stress
+@pytest.mark.timeout(300)
 def test_killed_a_few_times_beside_a_flaky_forge_all_is_done_once(place: Path) -> None:
     soak(place, issues=2, kills=4, seed=4711)
 
