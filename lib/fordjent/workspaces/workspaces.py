@@ -235,9 +235,11 @@ class Workspaces:
         symbolic = re.search(r"^ref: refs/heads/(.+)\tHEAD$", told.text, re.MULTILINE)
         heads = re.findall(r"^[0-9a-f]{40,64}\trefs/heads/(.+)$", told.text, re.MULTILINE)
         default = symbolic[1] if symbolic and symbolic[1] in heads else ""
-        self._remember(pair)
+        for branch in self._ours(pair):
+            published.remember(git, NAMESPACE, branch)
         remote.ask(git, "fetch", "--quiet", "--no-write-fetch-head", "--no-auto-maintenance", "origin")
-        self._remember(pair)
+        for branch in self._ours(pair):
+            published.remember(git, NAMESPACE, branch)
         pairs.set_remote_head(git, f"{REMOTE}{default}" if default else "")
         return Fetched(default, not heads)
 
@@ -291,11 +293,6 @@ class Workspaces:
         except TryLater as failure:
             say(f"{spot.path}: {failure.message}")
         spot.git.update_ref(moving_ref(spot), None)
-
-    def _remember(self, pair: Pair) -> None:
-        there = {name.removeprefix(REMOTE) for name in pair.git.refs(REMOTE)}
-        for branch in self._ours(pair) & there:
-            published.remember(pair.git, NAMESPACE, branch)
 
     def _ours(self, pair: Pair) -> set[str]:
         """Branches that were ever checked out here, and those of issues: what the forge had of them counts."""
