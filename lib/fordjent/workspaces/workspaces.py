@@ -119,15 +119,12 @@ class Workspaces:
         with pair.locked():
             return self._fetch(pair, repository, more, asked)
 
-    def prepare(
-        self, key: SessionKey, branch: str = "", base: str = "", *, asked: float | None = None
-    ) -> Place:
+    def prepare(self, key: SessionKey, branch: str = "", base: str = "") -> Place:
         """A worktree on `branch`, exactly as the forge has it, with what is ours and unpushed on top.
 
         `branch` "": the issue's own; `base` "": the default branch, at which it begins where the forge
         does not have it. Repeatable, after kill -9 anywhere too; what another session's worktree had of
-        the branch stays there. The caller sees that no other session works on the branch. What was
-        fetched after `asked` (by the monotonic clock; None: now) is new enough.
+        the branch stays there. The caller sees that no other session works on the branch.
 
         Raises:
             EmptyRepository: there is no commit to begin at.
@@ -135,7 +132,7 @@ class Workspaces:
             TryLater: the forge or git failed.
         """
         branch = check_branch_name(branch or branch_of(key))
-        pair, asked = self.pair(key.repository), asked or time.monotonic()
+        pair, asked = self.pair(key.repository), time.monotonic()
         with pair.locked():
             fetched = self._fetch(pair, key.repository, (), asked)
             base = check_branch_name(base or self._default(fetched, key.repository))
