@@ -35,5 +35,5 @@ def run(config: Path, command: str, *words: str, text: str = "{}") -> subprocess
 def test_a_forge_that_is_away_is_waited_for_on_stderr(place: Path, words: list[str], stdout: str) -> None:
     done = run(server.write_config(place), *words)
     assert done.stdout[: len(stdout)] == stdout and "retry" not in done.stdout
-    assert "retry_scheduled" in done.stderr and "Traceback" not in done.stderr
+    assert "tried again" in done.stderr and "Traceback" not in done.stderr
     assert done.returncode == (75 if not stdout else 1)

@@ -92,7 +92,7 @@ def sampled(served: Served) -> Iterator[list[str]]:
             for process in _children(watched):
                 try:
                     words, environment = process.cmdline(), process.environ()
-                    if words[0] == "uname":  # Python's own, for its module `platform`
+                    if words[:1] == ["uname"]:  # Python's own, for its module `platform`
                         continue
                     if words == process.cmdline() != own:  # else it was still between fork and exec
                         seen.add(f"{' '.join(words)} {json.dumps(environment)}")

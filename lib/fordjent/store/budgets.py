@@ -92,7 +92,7 @@ def of_repositories(connection: Connection, budget: Budget, now: float) -> list[
         return []
     since = month_start(now)
     names = set(
-        connection.scalars(select(spending.c.repository).where(spending.c.day >= _day(since)).distinct())
+        connection.scalars(select(spending.c.repository).where(spending.c.day >= day_of(since)).distinct())
     )
     names.update(connection.scalars(select(model_calls.c.repository).where(_open(since)).distinct()))
     found = [_of_repository(connection, budget, name, now) for name in names]
@@ -102,6 +102,11 @@ def of_repositories(connection: Connection, budget: Budget, now: float) -> list[
 def of_session(connection: Connection, key: str) -> int:
     """Since it began."""
     return _spent(connection, None, spending.c.key == key, model_calls.c.key == key)
+
+
+def day_of(at: float) -> int:
+    """The day in UTC, counted from 1970."""
+    return int(at // DAY_SECONDS)
 
 
 def month_start(now: float) -> float:
@@ -139,7 +144,7 @@ def _spent(
     reserved: ColumnElement[bool] | None = None,
 ) -> int:
     """By the sums that the database keeps of calls that are over, and the calls that are not."""
-    of_day = true() if since is None else spending.c.day >= _day(since)
+    of_day = true() if since is None else spending.c.day >= day_of(since)
     over = select(_sum(spending.c.cost_microdollars)).where(of_day, true() if ended is None else ended)
     going_on = select(_sum(model_calls.c.cost_microdollars)).where(
         _open(since), true() if reserved is None else reserved
@@ -153,10 +158,6 @@ def _open(since: float | None) -> ColumnElement[bool]:
 
 def _sum(of: ColumnElement[int]) -> ColumnElement[int]:
     return func.coalesce(func.sum(of), 0)
-
-
-def _day(at: float) -> int:
-    return int(at // DAY_SECONDS)
 
 
 def _micro(dollars: float) -> int:

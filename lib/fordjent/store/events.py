@@ -157,7 +157,10 @@ def again(connection: Connection, delivery_id: str, now: float) -> int:
     columns = deliveries.c.event_type, deliveries.c.repository, deliveries.c.number
     row = connection.execute(select(*columns).where(deliveries.c.id == delivery_id)).first()
     if row is None:
-        raise BadData(f"there is no delivery {delivery_id!r}", hint="fordjent-status shows the last ones")
+        raise BadData(
+            f"there is no delivery {delivery_id!r}",
+            hint="the page /activity shows the last ones with their ids",
+        )
     if not connection.execute(
         select(func.length(deliveries.c.body)).where(deliveries.c.id == delivery_id)
     ).scalar():

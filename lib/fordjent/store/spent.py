@@ -8,10 +8,8 @@ from typing import Literal
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
-from fordjent.store.budgets import month_start
+from fordjent.store.budgets import day_of, month_start
 from fordjent.store.schema import RESERVED, daily_spending, model_calls, spending
-
-DAY_SECONDS = 86400
 
 By = Literal["provider", "model", "role", "repository"]
 
@@ -27,11 +25,6 @@ class Sum(msgspec.Struct):
     tokens_out: int = 0
     tokens_cached: int = 0
     cost_microdollars: int = 0
-
-
-def day_of(at: float) -> int:
-    """The day in UTC, counted from 1970."""
-    return int(at // DAY_SECONDS)
 
 
 def in_all(connection: Connection, since_day: int = 0) -> Sum:

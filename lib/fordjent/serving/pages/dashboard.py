@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from fordjent.config import Config
 from fordjent.store import counters, deliveries, overview, pausing, spent, statistics
 from fordjent.store import events as stored_events
-from fordjent.store.budgets import month_start
+from fordjent.store.budgets import DAY_SECONDS, day_of, month_start
 from fordjent.store.deliveries import Counts, StoredDelivery
 from fordjent.store.events import Parked
 from fordjent.store.numbers import Metrics, Queue
@@ -103,8 +103,8 @@ def budgets(config: Config) -> dict[str, float]:
 
 
 def _spent(connection: Connection, now: float) -> Spent:
-    today = spent.day_of(now)
-    month = spent.day_of(month_start(now))
+    today = day_of(now)
+    month = day_of(month_start(now))
     return Spent(
         days=[
             Bar(_date(day), cost / 1_000_000)
@@ -131,4 +131,4 @@ def _gates(connection: Connection) -> list[Gate]:
 
 
 def _date(day: int) -> str:
-    return datetime.fromtimestamp(day * spent.DAY_SECONDS, UTC).strftime("%Y-%m-%d")
+    return datetime.fromtimestamp(day * DAY_SECONDS, UTC).strftime("%Y-%m-%d")
