@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from harness import config as toml
+from harness import shipped
 from harness.config import AgentEnvironment, Duration, Sandbox, Table
 from harness.errors import BadConfig
 from harness.git import Person
@@ -226,6 +227,8 @@ def load(given: str | None = None) -> Config:
 
 
 _TIME = re.compile(r"(?:(?:[01]\d|2[0-3]):[0-5]\d)?")
+_TOKEN = re.compile(r"[!-~]+")
+_DATABASE = re.compile(r"sqlite:///(?!:memory:)[^?\x00-\x1f]+(?:\?.*)?")
 _INSIDE = re.compile(r"(?!\.{1,2}(?:/|$)|(?i:\.git)(?:/|$))[^/\\\x00-\x1f\x7f]{1,100}")
 
 ROLES = ("pm", "implementer", "reviewer", "tester", "devops")
@@ -245,6 +248,21 @@ def _check(config: Config) -> None:
         parts = urlsplit(url)
         if parts.username or parts.password:
             raise wrong(key, "holds a name or password; the token stands in forgejo.token")
+    for key, token in (
+        ("forgejo.token", config.forgejo.token),
+        *((f"roles.{name}.token", role.token) for name, role in config.roles.items() if role.token),
+    ):
+        if not _TOKEN.fullmatch(token.strip()):
+            raise wrong(
+                key, "is blank, or has characters that no token has", hint="look for a line end in it"
+            )
+    if config.state.database and not _DATABASE.fullmatch(config.state.database):
+        raise wrong(
+            "state.database", "must be like sqlite:////var/lib/fordjent/fordjent.db", hint='leave it ""'
+        )
+    for key, folder in (("prompts_dir", config.prompts_dir), ("agents_dir", config.agents_dir)):
+        if folder and not config.folder(folder).is_dir():
+            raise wrong(key, f"{config.folder(folder)} is no folder")
     for name in ("idle_timeout", "run_timeout", "reconcile_interval"):
         if not toml.seconds(getattr(config.sessions, name)):
             raise wrong(f"sessions.{name}", "must be longer than nothing")
@@ -273,6 +291,19 @@ def _check(config: Config) -> None:
             raise wrong(f"roles.{name}", f"no such role; there are {', '.join(ROLES)}")
         if role.provider and role.provider not in config.providers:
             raise wrong(f"roles.{name}.provider", f"there is no provider {role.provider!r}")
+        if role.prompt and not _has_template(config, role.prompt):
+            raise wrong(
+                f"roles.{name}.prompt",
+                f"there is no template {role.prompt!r} in prompts_dir",
+                hint="docs/fordjent.md says what a template is; without the key the role has its usual one",
+            )
+
+
+def _has_template(config: Config, name: str) -> bool:
+    """Whether prompts_dir or the shipped folder has it; both are folders that a name leads nowhere out of."""
+    folders = [config.folder(config.prompts_dir)] if config.prompts_dir else []
+    inside = not Path(name).is_absolute() and ".." not in Path(name).parts
+    return inside and any((folder / name).is_file() for folder in (*folders, shipped.folder("prompts")))
 
 
 def _is_address(url: str) -> bool:

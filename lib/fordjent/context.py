@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from fordjent.config import Config
+from harness import config as toml
+from harness.errors import BadConfig, of_disk
 from harness.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -85,7 +87,6 @@ class Context:
         import structlog
 
         from fordjent.forge.forge import Forge
-        from fordjent.store.database import Database
 
         redactor = redactor_of(config)
         forge = Forge(
@@ -95,10 +96,25 @@ class Context:
             redact=redactor.redact,
         )
         try:
-            async with await asyncio.to_thread(Database.open, config.database_url) as database:
+            async with await asyncio.to_thread(open_database, config) as database:
                 yield cls(config, database, forge, redactor, structlog.get_logger())
         finally:
             await forge.aclose()
+
+
+def open_database(config: Config) -> Database:
+    """
+    Raises:
+        BadConfig: state.database or state.dir cannot be used; names file and key.
+        TryLater: the disk is full, or the database is held.
+    """
+    from fordjent.store.database import Database
+
+    with toml.naming(config.path, "state"):
+        try:
+            return Database.open(config.database_url)
+        except OSError as error:
+            raise of_disk(error) or BadConfig(f"{error.filename}: {error.strerror}") from error
 
 
 def redactor_of(config: Config) -> Redactor:

@@ -128,13 +128,13 @@ class Adapter(Table, frozen=True, kw_only=True, dict=True):
         return self.protocol == "acp" or bool(self.mcp.args or self.mcp.environment)
 
 
-def load(name_or_path: str, folders: Sequence[Path]) -> Adapter:
-    """The adapter of a name, from the first folder that has it, or of a path to such a file.
+def load(name_or_path: str, folders: Sequence[Path], key: str = "agent_type") -> Adapter:
+    """The adapter of a name, from the first folder that has it, or of a path to such a file. `key`: what names it.
 
     Raises:
         BadConfig: there is none, or it is wrong; names file and key.
     """
-    path = find(name_or_path, folders)
+    path = find(name_or_path, folders, key)
     document = toml.read(path)
     adapter = toml.convert(path, document, Adapter, hint="docs/agents.md has every key of an adapter")
     if adapter.protocol == "acp":
@@ -145,7 +145,7 @@ def load(name_or_path: str, folders: Sequence[Path]) -> Adapter:
     return adapter
 
 
-def find(name_or_path: str, folders: Sequence[Path]) -> Path:
+def find(name_or_path: str, folders: Sequence[Path], key: str = "agent_type") -> Path:
     """The file of an adapter.
 
     Raises:
@@ -155,7 +155,7 @@ def find(name_or_path: str, folders: Sequence[Path]) -> Path:
         path = Path(name_or_path).expanduser().absolute()
         if path.is_file():
             return path
-        raise BadConfig(f"agent_type: there is no file {path}")
+        raise BadConfig(f"{key}: there is no file {path}")
     if _NAME.fullmatch(name_or_path):
         for folder in folders:
             path = folder.absolute() / f"{name_or_path}.toml"
@@ -164,7 +164,7 @@ def find(name_or_path: str, folders: Sequence[Path]) -> Path:
     there_are = sorted({path.stem for folder in folders for path in folder.glob("*.toml")})
     places = " or ".join(str(folder) for folder in folders)
     raise BadConfig(
-        f"agent_type: no adapter {name_or_path!r} in {places}",
+        f"{key}: no adapter {name_or_path!r} in {places}",
         hint=f"there are {', '.join(there_are)}; docs/agents.md says how to write one" if there_are else "",
     )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -128,7 +129,23 @@ def convert(path: Path, document: Mapping[str, Any], of: type[T], hint: str) -> 
     try:
         return msgspec.convert(document, of)
     except msgspec.ValidationError as error:
-        raise BadConfig(f"{path}: {_say(str(error))}", hint=hint) from error
+        raise BadConfig(f"{path}: {_say(_with_names(str(error), document, of))}", hint=hint) from error
+
+
+@contextlib.contextmanager
+def naming(path: Path, key: str = "") -> Iterator[None]:
+    """Begin what a BadConfig says with the file, and with the key where it does not know it itself.
+
+    Raises:
+        BadConfig: as it was raised inside, with file and key.
+    """
+    try:
+        yield
+    except BadConfig as error:
+        if str(path) in error.message:
+            raise
+        where = f"{path}: {key}: " if key else f"{path}: "
+        raise BadConfig(f"{where}{error.message}", hint=error.hint, code=error.code) from error
 
 
 def expand(path: Path, value: Any, key: str = "", environ: Mapping[str, str] = os.environ) -> Any:
@@ -155,6 +172,34 @@ def _variable(path: Path, key: str, match: re.Match[str], environ: Mapping[str, 
             hint=f"export {name}, or write ${{{name}:-default}}; a plain $ is written $$",
         )
     return value
+
+
+def _with_names(error: str, document: Mapping[str, Any], of: type) -> str:
+    """msgspec's message with the names that it gives as `[...]`: those of tables that are named freely.
+
+    It stops at the first of them that is wrong, so that one is found by leaving the others out.
+    """
+    place = error.rpartition(" - at `$")[2].rstrip("`")
+    before, some, _ = place.partition("[...]")
+    tables: Any = document
+    for name in filter(None, before.split(".")):
+        tables = tables.get(name) if isinstance(tables, Mapping) else None
+    if not some or not isinstance(tables, Mapping):
+        return error
+    for name in tables:
+        try:
+            msgspec.convert(_only(document, [*filter(None, before.split("."))], name), of)
+        except msgspec.ValidationError as again:
+            if str(again) == error:
+                return error.replace(f"{before}[...]", f"{before}.{name}", 1)
+    return error
+
+
+def _only(document: Mapping[str, Any], path: list[str], name: str) -> dict[str, Any]:
+    """The document with no entry but `name` in the table at `path`."""
+    if not path:
+        return {name: document[name]}
+    return {**document, path[0]: _only(document[path[0]], path[1:], name)}
 
 
 def _say(error: str) -> str:

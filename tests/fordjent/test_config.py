@@ -9,6 +9,9 @@ import msgspec
 import pytest
 
 from fordjent import config
+from fordjent.context import open_database
+from fordjent.models.models import Models
+from fordjent.sessions.cli_agents import adapter_of
 from harness.errors import BadConfig
 
 EXAMPLE = (Path(__file__).resolve().parents[2] / "config.toml.example").read_text("utf-8")
@@ -18,17 +21,20 @@ CONFIG = """\
 secret = "{secret}"
 [forgejo]
 url = "{url}"
-token = "a-token"
+token = "{token}"
 [sessions]
 {sessions}
 [providers.main]
 base_url = "{base_url}"
 model = "none"
+{more}
 """
 SOUND = {
     "secret": "0123abcd",
     "url": "http://[::1]:3000",
+    "token": "a-token",
     "sessions": "",
+    "more": "",
     "base_url": "http://127.0.0.1:1/v1",
 }
 
@@ -51,12 +57,61 @@ def write(folder: Path, **given: str) -> str:
         ({"base_url": "api.openai.com/v1"}, "providers.main.base_url"),
         ({"sessions": 'reconcile_interval = "0s"'}, "sessions.reconcile_interval"),
         ({"sessions": 'idle_timeout = "0s"'}, "sessions.idle_timeout"),
+        ({"token": "  "}, "forgejo.token"),
+        ({"token": "one\\ntwo"}, "forgejo.token"),
+        ({"more": '[roles.pm]\ntoken = "a b"'}, "roles.pm.token"),
+        ({"more": '[roles.pm]\nprompt = "fordjent/nothing.md.j2"'}, "roles.pm.prompt"),
+        ({"more": '[roles.pm]\nprompt = "../prompts/fordjent/pm.md.j2"'}, "roles.pm.prompt"),
+        ({"more": '[state]\ndatabase = "postgresql://localhost/f"'}, "state.database"),
+        ({"more": '[state]\ndatabase = "sqlite:///:memory:"'}, "state.database"),
+        ({"more": '[state]\ndatabase = "fordjent.db"'}, "state.database"),
+        ({"more": '[providers.spare]\nmodel = "x"'}, "providers.spare.base_url"),
+        (
+            {"more": '[providers.spare]\nmodel = "x"\nbase_url = "http://h"\nmax_tokens = "many"'},
+            "providers.spare.max_tokens",
+        ),
+        (
+            {"more": '[providers."a.b"]\nmodel = "x"\nbase_url = "http://h"\ncolour = 1'},
+            "providers.a.b.colour",
+        ),
+        ({"more": "[roles.pm]\n[roles.tester]\nmax_turns = -1"}, "roles.tester.max_turns"),
     ],
 )
 def test_a_value_that_cannot_work_is_refused_by_its_key(place: Path, given: dict[str, str], key: str) -> None:
     with pytest.raises(BadConfig) as refused:
         config.load(write(place, **given))
     assert f"config.toml: {key}: " in refused.value.message
+
+
+def test_a_template_of_ones_own_folder_is_taken(place: Path) -> None:
+    (place / "mine").mkdir()
+    (place / "mine/pm.md.j2").write_text("Be brief.")
+    path = Path(write(place, more='[roles.pm]\nprompt = "pm.md.j2"'))
+    with pytest.raises(BadConfig, match=r"roles\.pm\.prompt"):
+        config.load(str(path))
+    path.write_text(f'prompts_dir = "mine"\n{path.read_text("utf-8")}', "utf-8")
+    assert config.load(str(path)).roles["pm"].prompt == "pm.md.j2"
+
+
+def test_a_script_that_is_not_there_is_told_by_file_and_key(place: Path) -> None:
+    found = config.load(write(place, base_url="scripted:nothing.json"))
+    with pytest.raises(BadConfig) as refused:
+        Models(found, str)
+    assert f"{found.path}: providers.main.base_url: " in refused.value.message
+
+
+def test_an_agent_that_is_none_and_a_database_that_cannot_be_opened_are_told_by_file_and_key(
+    place: Path,
+) -> None:
+    (place / "is-a-folder.db").mkdir()
+    database = f'[state]\ndatabase = "sqlite:///{place}/is-a-folder.db"'
+    found = config.load(write(place, sessions='agent_type = "nobody"', more=database))
+    with pytest.raises(BadConfig) as refused:
+        adapter_of(found)
+    assert f"{found.path}: sessions.agent_type: " in refused.value.message
+    with pytest.raises(BadConfig) as failed:
+        open_database(found)
+    assert f"{found.path}: state: {place}/is-a-folder.db: " in failed.value.message
 
 
 def test_sound_values_and_the_scripted_model_are_taken(place: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from ent_agent.config import Config
 from ent_agent.records import IdentitySection
 from ent_agent.repositories import keys
+from harness import config as toml
 from harness.diagnostics import say
 from harness.errors import BadConfig
 
@@ -30,9 +31,10 @@ def ensure(config: Config) -> IdentitySection:
             permissions that are not ours to mend, several keys to choose from.
         Missing: ssh-keygen is not installed.
     """
-    key, created = keys.find_or_make(config.folder(config.ssh_key_dir), config.agent_email)
-    keys.keep_private(key)
-    public_key, is_new = keys.public_half(key, config.agent_email)
+    with toml.naming(config.path):
+        key, created = keys.find_or_make(config.folder(config.ssh_key_dir), config.agent_email)
+        keys.keep_private(key)
+        public_key, is_new = keys.public_half(key, config.agent_email)
     if created or is_new:
         say(introduction(config, key, public_key))
     return IdentitySection(key=str(key), public_key=public_key, created=created)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.repositories import identity, keys
+from harness import config as toml
 from harness.git import Git
 from harness.worktrees import pair as pairs
 from harness.worktrees.pair import REMOTE, REMOTE_HEAD, Pair, Sections, clear_stale_locks
@@ -26,7 +27,8 @@ def control(config: Config) -> Git:
     """control.git, with the ssh key, the agent's identity and, where wanted, its signature."""
     signing = {}
     if config.sign_commits:
-        key = keys.find(config.folder(config.ssh_key_dir))
+        with toml.naming(config.path):
+            key = keys.find(config.folder(config.ssh_key_dir))
         signing = {"gpg.format": "ssh", "user.signingKey": str(key or "")}
     return Git(
         state.of(config).control,

@@ -16,6 +16,7 @@ from ent_agent.running.spending import Meter
 from ent_agent.running.workplace import RunFolder
 from ent_agent.worktrees import worktree_setup
 from harness import agent_output, clock, invocation, sandbox, supervision, sweeping
+from harness import config as toml
 from harness.adapter import Adapter
 from harness.agent_output import Said
 from harness.config import seconds
@@ -87,7 +88,8 @@ class _Attempt:
         """All that can go wrong before the agent starts goes wrong here."""
         assert record.issue and record.worktree
         adapter = workplace.load_adapter(config)
-        chosen = sandbox.choose(config.sandbox.backend, network=config.sandbox.network)
+        with toml.naming(config.path):
+            chosen = sandbox.choose(config.sandbox.backend, network=config.sandbox.network)
         places = workplace.folder(config, current)
         _show_tracker(config, current)
         prompt = briefing.task(record, config)

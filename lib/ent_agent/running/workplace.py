@@ -107,7 +107,8 @@ def load_adapter(config: Config) -> Adapter:
         folders.insert(0, config.folder(config.agents_dir))
     name = config.agent_type
     is_path = "/" in name or name.endswith(".toml")
-    return adapters.load(str(config.folder(name)) if is_path else name, folders)
+    named = f"{config.path}: agent_type"
+    return adapters.load(str(config.folder(name)) if is_path else name, folders, named)
 
 
 def config_dir(config: Config, adapter: Adapter) -> Path:

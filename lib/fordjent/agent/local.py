@@ -21,6 +21,7 @@ from fordjent.agent.settings import Settings
 from fordjent.models.messages import Answer, Message, ToolCall, Usage, system, user
 from fordjent.models.models import Providers
 from harness import agent_environment, process, sandbox
+from harness import config as toml
 from harness.errors import BadConfig
 from harness.git import Person
 from harness.git import environment as git_environment
@@ -58,7 +59,8 @@ async def work(settings: Settings, provider: str, prompt: str, max_turns: int) -
         )
     redactor = Redactor([*settings.secrets(), *known_secrets(os.environ)])
     told = Telling(redactor)
-    models = Providers(settings.providers, settings.place, redactor.redact)
+    with toml.naming(settings.path):
+        models = Providers(settings.providers, settings.place, redactor.redact)
     try:
         with tempfile.TemporaryDirectory(prefix="fordjent-") as name, _stop_signals() as stopped:
             ground = await asyncio.to_thread(_ground, settings, Path.cwd(), Path(name))
@@ -187,11 +189,12 @@ def _ground(settings: Settings, folder: Path, own: Path) -> Ground:
     run_folder.make("")
     in_run = MARKER in os.environ  # an agent in somebody's run: its environment and sandbox are made for it
     network = settings.sandbox.network
-    confined = (
-        Sandbox("none", "the run's own")
-        if in_run
-        else sandbox.choose(settings.sandbox.backend, network=network)
-    )
+    with toml.naming(settings.path):
+        confined = (
+            Sandbox("none", "the run's own")
+            if in_run
+            else sandbox.choose(settings.sandbox.backend, network=network)
+        )
     return Ground(
         folder=folder.resolve(),
         run_folder=run_folder,

@@ -42,12 +42,12 @@ class Cost(Command):
             raise Usage(f"--by: {self.by!r} is none of {', '.join(WAYS)}")
         config = self.load_config()
 
+        from fordjent.context import open_database
         from fordjent.costs import report, since
-        from fordjent.store.database import Database
 
         now = time.time()
         begins = since.read(self.since, now)
-        database = Database.open(config.database_url)
+        database = open_database(config)
         try:
             found = database.look(report.report, cast("By", self.by), begins, config.budget, now)
         finally:

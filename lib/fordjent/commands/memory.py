@@ -35,19 +35,18 @@ class Memory(Command):
     as_json = cli.Flag(["--json"], help="JSON lines on a terminal too")
 
     def main(self, key: str) -> int:
-        from fordjent.context import redactor_of
+        from fordjent.context import open_database, redactor_of
         from fordjent.memory import reading
         from fordjent.memory.journal import Journal
         from fordjent.session_key import SessionKey
         from fordjent.store import sessions
-        from fordjent.store.database import Database
         from harness.errors import BadData
 
         asked = SessionKey.parse(key)
         wanted = reading.wanted(self.tool, self.since, self.grep, self.limit)
         config = self.load_config()
         journal = Journal.of(config.state_dir, asked)
-        database = Database.open(config.database_url)
+        database = open_database(config)
         try:
             if database.look(sessions.get, key) is None and not journal.path.exists():
                 raise BadData(f"there is no session {key}", hint="fordjent-status lists the last ones")

@@ -39,11 +39,11 @@ class Receive(Command):
     def main(self) -> int:
         config = self.load_config()
 
+        from fordjent.context import open_database
         from fordjent.intake import delivery
         from fordjent.intake.delivery import Rejected
         from fordjent.intake.receiver import Answer
         from fordjent.store import deliveries
-        from fordjent.store.database import Database
 
         headers = self._headers()
         body = sys.stdin.buffer.read(config.server.max_body_bytes + 1)
@@ -53,7 +53,7 @@ class Receive(Command):
             arrived = delivery.trusted(headers, body)
         except Rejected as rejected:
             raise BadData(rejected.why, hint="name the event with --event or --headers") from rejected
-        database = Database.open(config.database_url)
+        database = open_database(config)
         try:
             accepted = database.submit(deliveries.accept, arrived, time.time()).result()
         finally:

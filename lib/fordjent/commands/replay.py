@@ -25,10 +25,10 @@ class Replay(Command):
     def main(self, delivery: str) -> int:
         config = self.load_config()
 
+        from fordjent.context import open_database
         from fordjent.store import events
-        from fordjent.store.database import Database
 
-        database = Database.open(config.database_url)
+        database = open_database(config)
         try:
             event = database.submit(events.again, delivery, time.time()).result()
         finally:

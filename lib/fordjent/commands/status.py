@@ -23,10 +23,10 @@ class Status(Command):
     def main(self) -> int:
         config = self.load_config()
 
+        from fordjent.context import open_database
         from fordjent.store import statistics
-        from fordjent.store.database import Database
 
-        database = Database.open(config.database_url)
+        database = open_database(config)
         try:
             found = database.look(statistics.status, time.time())
         finally:

@@ -14,6 +14,7 @@ from fordjent.models.messages import Answer, Message, ToolCall, ToolSpec, Usage
 from fordjent.models.model import ModelFailure
 from fordjent.models.provider import Provider
 from fordjent.models.scripted import SCHEME, ScriptedEndpoint
+from harness import config as toml
 from harness.errors import BadConfig
 
 Redact = Callable[[str], str]
@@ -56,7 +57,8 @@ class Models(Providers):
     """Which model a role has: one of these for the whole process."""
 
     def __init__(self, config: config.Config, redact: Redact) -> None:
-        super().__init__(config.providers, config.folder, redact)
+        with toml.naming(config.path):
+            super().__init__(config.providers, config.folder, redact)
         self._config = config
 
     def of(self, role: str) -> ModelInLine:

@@ -96,7 +96,8 @@ class ScriptedEndpoint:
             raise BadConfig(f"providers.{name}.base_url: {path}: {error.strerror}") from error
         except (msgspec.MsgspecError, re.error) as error:
             raise BadConfig(
-                f"{path}: {error}", hint="lib/fordjent/models/scripted.py has every key"
+                f"providers.{name}.base_url: {path}: {error}",
+                hint="lib/fordjent/models/scripted.py has every key",
             ) from error
         return cls(name, model, script)
 

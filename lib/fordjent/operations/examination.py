@@ -73,9 +73,9 @@ def _asked(config: Config, ask: Asked) -> Iterator[Finding]:
 
 
 def _names(config: Config) -> Iterator[str]:
-    from fordjent.store.database import Database
+    from fordjent.context import open_database
 
-    database = Database.open(config.database_url)
+    database = open_database(config)
     try:
         yield from database.look(handled.repositories_due)
     finally:

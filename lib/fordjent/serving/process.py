@@ -60,9 +60,12 @@ async def serve(config: Config, parts: Sequence[MakePart] | None = None) -> int:
     try:
         config.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise of_disk(error) or BadConfig(f"state.dir: {config.state_dir}: {error.strerror}") from error
+        raise of_disk(error) or BadConfig(
+            f"{config.path}: state.dir: {config.state_dir}: {error.strerror}"
+        ) from error
     with lock.held(config.state_dir / "serve.lock", what=f"{config.state_dir}"):
-        listener = _listen(config.server)
+        with toml.naming(config.path, "server"):
+            listener = _listen(config.server)
         async with Context.open(config) as context:
             made = [make(context) for make in (_all_parts() if parts is None else parts)]
             return await _Process(context, listener, made).run()

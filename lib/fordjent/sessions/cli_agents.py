@@ -209,7 +209,8 @@ def adapter_of(config: Config) -> Adapter:
         folders.insert(0, config.folder(config.agents_dir))
     name = config.sessions.agent_type
     is_path = "/" in name or name.endswith(".toml")
-    return adapters.load(str(config.folder(name)) if is_path else name, folders)
+    named = f"{config.path}: sessions.agent_type"
+    return adapters.load(str(config.folder(name)) if is_path else name, folders, named)
 
 
 def _setting(given: AgentRun, adapter: Adapter, ground: Ground, root: Path, prompt: str) -> Setting:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fordjent.gates.protection import default_branch
 from harness import agent_environment, atomic, folders, sandbox
+from harness import config as toml
 from harness.git import Person
 from harness.sandbox import Sandbox, View
 
@@ -131,11 +132,13 @@ class Ground:
             temporary=run_folder.temporary,
             hooks=run_folder.hooks if config.agent.commit_prefix else None,
         )
+        with toml.naming(config.path):
+            chosen = sandbox.choose(config.sandbox.backend, network=config.sandbox.network)
         return cls(
             folder=folder,
             run_folder=run_folder,
             environment={**passed, **config.agent_environment.set, **ours},
-            sandbox=sandbox.choose(config.sandbox.backend, network=config.sandbox.network),
+            sandbox=chosen,
             view=View(
                 writable=[
                     folder,
