@@ -13,13 +13,12 @@ from ent_agent.claims import standing
 from ent_agent.claims.claim_value import RENEWAL_SECONDS
 from ent_agent.claims.claims import Claim, ClaimLost
 from ent_agent.config import Config
-from ent_agent.finalization import tracker_line
+from ent_agent.finalization import joining, tracker_line
 from ent_agent.records import EndedBy
 from ent_agent.repositories import looking, pushing, repositories
 from ent_agent.repositories.pushing import Update
 from ent_agent.running.runs import Run
 from ent_agent.selection import attempts
-from ent_agent.tracker.merge import merge
 from harness.config import seconds
 from harness.diagnostics import say
 from harness.errors import BadData, TryLater
@@ -95,8 +94,7 @@ class Heartbeat:
         except (GitFailed, BadData) as failure:  # what an agent wrote must not end its claim
             say(f"issue {self._run.issue}: what the agent wrote to the tracker: {failure.message}")
             line = self._run.tracker_line or self._run.tracker_start
-        message = f"merge what was done on issue {self._run.issue}"
-        merged = merge(self._git, line, tip, message=message, sign=self.config.sign_commits)
+        merged = joining.join(self.config, self._git, line, tip, self._run.issue).commit
         if merged != tip:
             before, after = (
                 standing.issue_tree(self._git, commit, self._run.issue) for commit in (tip, merged)

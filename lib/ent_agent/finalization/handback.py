@@ -13,7 +13,7 @@ import msgspec
 from ent_agent.finalization.outcome import Verdict
 from ent_agent.records import RunSection, Usage
 from ent_agent.tracker.guard import Dropped
-from ent_agent.tracker.model import Issue
+from ent_agent.tracker.model import Issue, State
 from ent_agent.tracker.writer import AddComment, Change, SetAssignee, SetState
 from harness.git import Person
 from harness.worktrees.leftovers import Withheld
@@ -22,6 +22,8 @@ LISTED = 20
 """Entries of a list that a comment shows."""
 SHOWN_CHARACTERS = 4000
 """Of the agent's last words, and of its transcript's end."""
+PUT_OFF: tuple[State, ...] = ("new", "backlog")
+"""States by which a person says "not now"; of a finished issue `inprogress` would say that somebody works on it."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +64,8 @@ class HandBack(msgspec.Struct, frozen=True, kw_only=True):
 
     to: str | None
     comment: str
+    yields: bool = False
+    """The work is finished: where a person put the issue off meanwhile, that state stands."""
 
 
 def plan(report: Report) -> HandBack | None:
@@ -75,8 +79,8 @@ def plan(report: Report) -> HandBack | None:
     own_words = finished and report.chosen and report.said
     something_to_add = report.kept or report.kept_why or report.dropped or to is None
     if own_words and not something_to_add:
-        return HandBack(to=to, comment="")
-    return HandBack(to=to, comment=_comment(report, to))
+        return HandBack(to=to, comment="", yields=finished)
+    return HandBack(to=to, comment=_comment(report, to), yields=finished)
 
 
 def is_due(report: Report) -> bool:
@@ -91,16 +95,19 @@ def is_due(report: Report) -> bool:
     return verdict.counts and report.attempts >= report.max_attempts
 
 
-def changes(hand_back: HandBack, issue: Issue, comment: str, author: Person) -> list[Change]:
+def changes(
+    hand_back: HandBack, issue: Issue, comment: str, author: Person, persons_state: State | None = None
+) -> list[Change]:
     """The hand-back as changes of the tracker, for the issue as it stands; repeatable.
 
-    `comment`: the id of its comment.
+    `comment`: the id of its comment; `persons_state`: what a person set during the run.
     """
+    state = persons_state if hand_back.yields and persons_state in PUT_OFF else "blocked"
     made: list[Change] = []
     if hand_back.comment and all(known.id != comment for known in issue.comments):
         made.append(AddComment(issue=issue.id, text=hand_back.comment, author=author, id=comment))
-    if issue.state != "blocked":
-        made.append(SetState(issue.id, "blocked"))
+    if issue.state != state:
+        made.append(SetState(issue.id, state))
     if issue.assignee != hand_back.to:
         made.append(SetAssignee(issue.id, hand_back.to))
     return made

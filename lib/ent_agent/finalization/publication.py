@@ -16,7 +16,7 @@ from functools import cached_property
 from ent_agent.claims import standing
 from ent_agent.claims.claims import Claim, ClaimLost
 from ent_agent.config import Config
-from ent_agent.finalization import homecoming
+from ent_agent.finalization import homecoming, joining
 from ent_agent.finalization.handback import HandBack, changes
 from ent_agent.repositories import looking, repositories
 from ent_agent.repositories.pushing import Update
@@ -25,7 +25,6 @@ from ent_agent.running import runs
 from ent_agent.running.runs import Ending, Run
 from ent_agent.selection import attempts
 from ent_agent.tracker import writer
-from ent_agent.tracker.merge import merge
 from ent_agent.tracker.model import Issue
 from ent_agent.tracker.reader import Tracker
 from harness.effects import reached
@@ -189,12 +188,12 @@ class _View:
         if not before:  # deleted by a person: a comment would bring it back
             return self.data
         attempts.note_publication(self.config, self.issue_id, before=before, after=before)
-        message = f"merge what was done on issue {self.issue_id}"
-        sign = self.config.sign_commits
-        merged = merge(self.git, self.parcel.line, self.data, message=message, sign=sign)
+        joined = joining.join(self.config, self.git, self.parcel.line, self.data, self.issue_id)
+        merged = joined.commit
         if self.hand_back:
-            made = changes(self.hand_back, self._issue(merged), self.parcel.comment, self.config.person)
-            merged = writer.commit(self.git, merged, made, sign=sign)
+            issue, author = self._issue(merged), self.config.person
+            made = changes(self.hand_back, issue, self.parcel.comment, author, joined.persons_state)
+            merged = writer.commit(self.git, merged, made, sign=self.config.sign_commits)
         after = standing.issue_tree(self.git, merged, self.issue_id)
         attempts.note_publication(
             self.config, self.issue_id, before=before, after=after, handed_back=self.hand_back is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from ent_agent.claims import heartbeat as heartbeats
 from ent_agent.claims.claims import Claim
 from ent_agent.claims.heartbeat import Heartbeat
-from ent_agent.sample import DATA
+from ent_agent.sample import DATA, commit_files
 from ent_agent.tracker.writer import SetAssignee, SetState
 from harness import clock
 from tests.support.bench import Bench
@@ -80,6 +81,19 @@ def test_what_a_person_changes_meanwhile_is_not_overwritten_by_the_next_beat(
     beating.watch()
     assert bench.on_origin() == ("backlog", "Robo")
     assert sorted(bench.comments()) == ["And on.", "Still at it."]
+
+
+@pytest.mark.usefixtures("often")
+def test_a_persons_state_stands_against_the_runs_own_whatever_their_clock_says(
+    bench: Bench, beating: Heartbeat
+) -> None:
+    early = int(time.time()) - 3600
+    commit_files(bench.sample.git, DATA, {f"{WELSH}/state": b"backlog"}, "Later", timestamp=early)
+    for text in ("Begun.", "Still at it."):
+        bench.comment(text)
+        assert beating.watch() is None
+        assert bench.on_origin() == ("backlog", "Robo")
+    assert sorted(bench.comments()) == ["Begun.", "Still at it."]
 
 
 @pytest.mark.parametrize(

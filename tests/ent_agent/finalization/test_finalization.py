@@ -16,9 +16,9 @@ from ent_agent.finalization import finalization
 from ent_agent.records import ErrorSection, Usage
 from ent_agent.repositories import looking, repositories
 from ent_agent.running import runs
-from ent_agent.sample import ALICE
+from ent_agent.sample import ALICE, DATA, commit_files
 from ent_agent.selection import attempts
-from ent_agent.tracker.writer import NewIssue, SetState
+from ent_agent.tracker.writer import AddTag, NewIssue, SetState
 from harness.clock import timestamp
 from harness.errors import BadData, NotLoggedIn, TryLater
 from tests.support.bench import Bench
@@ -260,6 +260,72 @@ def test_what_a_person_took_back_stays_taken_back_with_the_commits_pushed(bench:
     assert bench.comments() == ["Done: all of it."]
     assert bench.log() == ["Work"] and bench.claims() == {}
     assert attempts.of_issue(bench.config, WELSH).failed_attempts == 0
+
+
+@pytest.mark.parametrize("seen", [False, True], ids=["before the first beat", "after it"])
+@pytest.mark.parametrize("late", [0, 3600], ids=["", "by a clock that is an hour behind"])
+@pytest.mark.parametrize("state", ["backlog", "new"])
+def test_finished_work_of_an_issue_that_a_person_put_off_meanwhile_stays_put_off(
+    bench: Bench, state: str, seen: bool, late: int
+) -> None:
+    issue = SPELLING if state == "new" else WELSH  # begins blocked or new: the word is another than that
+    bench.start(issue)
+    if seen:
+        Heartbeat(Claim.resume(bench.config, bench.control, bench.run), bench.config).watch()
+    put_off(bench, issue, state, late)
+    bench.commit()
+    bench.ended()
+    result = bench.finalize().result
+    assert result and result.outcome == "completed"
+    assert bench.on_origin()[0] == state and result.handed_to == bench.on_origin()[1] != "Robo"
+    assert any("Handed back for review" in comment for comment in bench.comments())
+
+
+@pytest.mark.parametrize("late", [0, 3600], ids=["", "by a clock that is an hour behind"])
+def test_what_needs_a_person_is_blocked_and_what_is_tried_again_is_as_the_person_set_it(
+    bench: Bench, late: int
+) -> None:
+    bench.start(WELSH)
+    put_off(bench, WELSH, "backlog", late)
+    bench.ended(exit_code=1)
+    bench.finalize()
+    assert bench.on_origin() == ("backlog", "Robo")
+    bench.start(WELSH)
+    put_off(bench, WELSH, "new", late)
+    bench.comment("Stuck: which Welsh?")
+    bench.ended()
+    bench.finalize()
+    assert bench.on_origin() == ("blocked", str(ALICE))
+
+
+def test_a_finished_issue_that_a_person_said_to_be_in_progress_waits_for_review_all_the_same(
+    bench: Bench,
+) -> None:
+    bench.start(WELSH)
+    bench.sample.change({f"{WELSH}/state": b"inprogress"})
+    bench.commit()
+    bench.ended()
+    bench.finalize()
+    assert bench.on_origin() == ("blocked", str(ALICE))
+
+
+def test_tags_that_a_person_changed_during_the_run_stay_changed_beside_the_agents_own(bench: Bench) -> None:
+    bench.sample.change({f"{WELSH}/tags/priority%2Flow": b""})
+    bench.start(WELSH)
+    bench.ent(AddTag(WELSH, "needs-translator"))
+    bench.sample.change({f"{WELSH}/tags/priority%2Flow": None, f"{WELSH}/tags/priority%2Fhigh": b""})
+    bench.commit()
+    bench.ended()
+    bench.finalize()
+    tags = [path.rpartition("/")[2] for path in bench.sample.files() if path.startswith(f"{WELSH}/tags/")]
+    assert sorted(tags) == ["needs-translator", "priority%2Fhigh"]
+
+
+def put_off(bench: Bench, issue: str, state: str, late: int = 0) -> None:
+    """A person sets the state; their clock is `late` seconds behind."""
+    when = int(time.time()) - late
+    content: dict[str, bytes | None] = {f"{issue}/state": state.encode()}
+    commit_files(bench.sample.git, DATA, content, "Set the state", timestamp=when)
 
 
 def test_a_persons_comment_and_description_during_the_run_stay(bench: Bench) -> None:
