@@ -50,6 +50,7 @@ class Limits(Table, frozen=True):
     max_cost_usd: Money = 0.0
     max_cost_usd_per_day: Money = 0.0
     max_file_bytes: AtLeastOne = 10485760
+    max_left_over_files: AtLeastOne = 10_000
 
 
 class Loop(Table, frozen=True):

@@ -62,7 +62,7 @@ def finalize(record: Record, config: Config, allow: Iterable[str] = ()) -> Recor
     if record.claim is None:
         return record
     run = runs.load(config, record.claim.run)
-    allowed = frozenset(allow)
+    allowed = frozenset(path.rstrip("/") for path in allow)
     if run.phase == "finalized" and not (allowed and run.withheld):
         return derive(record, result=runs.record(run).result)
     finishing = _Finalization(config, repositories.control(config), run, record, allowed)
@@ -137,8 +137,12 @@ class _Finalization:
 
     @property
     def _rules(self) -> Rules:
+        limits = self.config.limits
         return Rules(
-            max_file_bytes=self.config.limits.max_file_bytes, redactor=self._redactor, allowed=self.allowed
+            max_file_bytes=limits.max_file_bytes,
+            max_left_over_files=limits.max_left_over_files,
+            redactor=self._redactor,
+            allowed=self.allowed,
         )
 
     @property

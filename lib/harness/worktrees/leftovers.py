@@ -20,8 +20,10 @@ from harness.git import Git, GitFailed
 from harness.process import Finished
 from harness.redaction import Redactor
 from harness.worktrees import lfs, obstacles
+from harness.worktrees.crowds import crowded, is_inside, without
 
 LARGE = "over limits.max_file_bytes"
+MANY = "new files, over limits.max_left_over_files"
 NESTED = "nested repository"
 SUBMODULE = "submodule change"
 SPECIAL = "special file"
@@ -46,11 +48,14 @@ class Withheld(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Rules:
-    """What decides whether a file may be committed or pushed. `allowed`: paths that a person let pass."""
+    """What decides whether a file may be committed or pushed. `allowed`: paths that a person let pass;
+    a folder lets the number of its files pass, not each of them."""
 
     max_file_bytes: int
     redactor: Redactor
     allowed: frozenset[str] = frozenset()
+    max_left_over_files: int = 10_000
+    """New ones, of one run."""
 
 
 @dataclass(frozen=True)
@@ -130,28 +135,34 @@ class _Files:
                 yield path, self._rule_against(path, rules)
             elif not lfs.is_content_of(self.worktree / os.fsdecode(path), pointer):
                 yield path, self._rule_against(path, rules) or lfs.NOT_UPLOADED
-        others = self.git_run("ls-files", "-z", "--others", "--exclude-standard").stdout
-        for path in filter(None, others.split(b"\0")):
-            yield path, NESTED if path.endswith(b"/") else self._rule_against(path, rules)
+        listed = self.git_run("ls-files", "-z", "--others", "--exclude-standard")
+        others = listed.stdout.split(b"\0")[:-1]
+        allowed = {os.fsencode(name) for name in rules.allowed}
+        crowds = crowded(list(without(others, allowed)), rules.max_left_over_files)
+        yield from ((folder, f"{count:,} {MANY}") for folder, count in crowds.items())
+        for path in others:
+            if is_inside(path, allowed) or not is_inside(path, crowds):
+                yield path, NESTED if path.endswith(b"/") else self._rule_against(path, rules)
         yield from ((path, SUBMODULE) for path in self._changed_submodules())
 
     def add(self, paths: list[bytes]) -> list[bytes]:
         """Have the index take paths as they are now; returns those that git refuses.
 
+        Halved until what is refused stands alone: the number of programs grows with that, not with the paths.
+
         Raises:
             GitFailed: git cannot write, or gave no answer.
         """
         words = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
-        if self.git_run(*words, stdin=b"".join(path + b"\0" for path in paths), check=False).ok:
+        finished = self.git_run(*words, stdin=b"".join(path + b"\0" for path in paths), check=False)
+        if finished.ok:
             return []
-        refused = []
-        for path in paths:
-            finished = self.git_run(*words, stdin=path + b"\0", check=False)
-            if finished.timed_out or _NOT_THE_FILES_FAULT.search(finished.error_text):
-                raise GitFailed(finished)
-            if not finished.ok:
-                refused.append(path)
-        return refused
+        if finished.timed_out or _NOT_THE_FILES_FAULT.search(finished.error_text):
+            raise GitFailed(finished)
+        if len(paths) == 1:
+            return paths
+        middle = len(paths) // 2
+        return [*self.add(paths[:middle]), *self.add(paths[middle:])]
 
     def _pointers(self, oids: Sequence[str]) -> dict[str, bytes]:
         """Those of these blobs that are pointers of LFS."""

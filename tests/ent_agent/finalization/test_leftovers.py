@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ent_agent import state
 from ent_agent.records import ResultSection
 from ent_agent.repositories import repositories
+from harness import process
+from harness.process import Finished
 from harness.redaction import Redactor
 from harness.worktrees import leftovers, registrations
 from harness.worktrees.leftovers import Rules
@@ -247,6 +251,54 @@ def test_what_git_itself_refuses_is_told_and_the_rest_is_taken(bench: Bench) -> 
     finish(bench)
     assert "fine.txt" in bench.files()
     assert [(one.path, one.rule) for one in bench.run.withheld] == [("bad.u16", "refused by git")]
+
+
+def test_of_an_install_without_a_gitignore_the_folder_is_withheld_and_the_work_beside_it_taken(
+    bench: Bench, place: Path
+) -> None:
+    bench.config = configuration(place, bench.sample.url, "[limits]\nmax_left_over_files = 20\n")
+    for number in range(60):
+        bench.write(f"web/node_modules/p{number // 10}/f{number}.js")
+    bench.write("web/src/page.js")
+    finish(bench)
+    assert "web/src/page.js" in bench.files() and not any("node_modules" in name for name in bench.files())
+    [one] = bench.run.withheld
+    assert (one.path, one.rule) == (
+        "web/node_modules",
+        "60 new files, over limits.max_left_over_files",
+    )
+    assert bench.on_origin()[0] == "blocked"
+    assert "`web/node_modules`: 60 new files" in bench.comments()[0]
+    assert (bench.worktree / "web/node_modules/p5/f59.js").exists()
+    bench.finalize("web/node_modules/")
+    assert len([name for name in bench.files() if "node_modules" in name]) == 60
+    assert bench.run.withheld == []
+
+
+def test_the_number_of_programs_does_not_grow_with_the_files(
+    bench: Bench, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    real = process.run
+
+    def counted(words: Sequence[str], **options: Any) -> Finished:
+        started.append(next(str(word) for word in words[1:] if not str(word).startswith("-")))
+        return real(words, **options)
+
+    monkeypatch.setattr(process, "run", counted)
+    rules, head = Rules(max_file_bytes=1000, redactor=Redactor()), bench.git("rev-parse", "HEAD")
+
+    def programs(files: int, folder: str) -> int:
+        for number in range(files):
+            bench.write(f"{folder}/{number}.txt")
+        started.clear()
+        leftovers.gather(bench.control, bench.worktree, head, place / "index", rules)
+        return len(started)
+
+    assert programs(500, "many") == programs(5, "few")
+    bench.write(".gitattributes", "*.u16 working-tree-encoding=UTF-16\n")
+    bench.write("many/250.u16", b"\x00\xd8\x00")
+    assert programs(500, "more") < 40  # refused: halved until it stands alone, of 1,000
 
 
 # ---- nothing planted runs
