@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from ent_agent.config import Config
 from ent_agent.repositories import origin
-from ent_agent.repositories.repositories import REMOTE, REMOTE_HEAD, SEEN_CLAIMS
+from ent_agent.repositories.repositories import REMOTE, REMOTE_HEAD, SEEN_CLAIMS, shown_url
+from harness.errors import BadConfig
 from harness.git import Git
 
+SHA256_DIGITS = 64
 _HEADS, _TAGS = "refs/heads/", "refs/tags/"
 
 
@@ -40,9 +42,13 @@ def ask(git: Git, config: Config, *, timeout_seconds: float = origin.ANSWER_TIME
     """
     Raises:
         TryLater: no answer, or a refusal.
+        BadConfig: its objects are of SHA-256.
     """
     words = ("ls-remote", "--symref", "origin")
-    return parse(origin.ask(git, config, *words, timeout_seconds=timeout_seconds).text)
+    found = parse(origin.ask(git, config, *words, timeout_seconds=timeout_seconds).text)
+    if any(len(oid) == SHA256_DIGITS for oid in found.refs.values()):
+        raise BadConfig(f"{shown_url(config)} has SHA-256 objects", hint=origin.FORMAT_HINT)
+    return found
 
 
 def parse(text: str) -> Listing:

@@ -24,6 +24,13 @@ T = TypeVar("T")
 LOCK_TRIES = 3
 ANSWER_TIMEOUT_SECONDS = 120.0
 
+FORMAT_HINT = (
+    "ent-agent works on repositories with SHA-1 objects. A copy with the same branches and issues, for repo_url: "
+    "git clone --mirror URL OLD.git && git init --bare --object-format=sha1 NEW.git && "
+    "git -C OLD.git fast-export --all | git -C NEW.git fast-import"
+)
+"""git converts no objects between repositories of the two kinds, so that no fetch can bridge them."""
+
 # Searched for by `re.search`, and compiled there: most commands never meet a refusal.
 _LOCKED = r"cannot lock ref|[Uu]nable to create '.*\.lock'|unable to update local ref"
 _NO_SSH = r"ssh: (?:command )?not found|cannot run ssh"
@@ -45,7 +52,10 @@ _NOT_THERE = (
 _REFUSED = (
     r"hook declined|\[(?:remote )?rejected\]|protected branch|denying (?:non-fast-forward|ref deletion)"
 )
-_FORMAT = r"mismatched algorithms|unsupported object format|Server does not support.*object format"
+_FORMAT = (
+    r"mismatched algorithms|unsupported object format|Server does not support.*object format"
+    r"|does not support this repository's hash algorithm"
+)
 _FULL = r"No space left on device|[Dd]isk quota exceeded"
 _NO_LINE = (
     "Please make sure",
@@ -108,7 +118,7 @@ def explain(failed: GitFailed, config: Config) -> Failure:
     if re.search(_DENIED, said):
         return TryLater(f"{url}: {line}", hint=_key_hint(config), code="permission_denied")
     if re.search(_FORMAT, said):
-        return BadConfig(f"{url}: {line}", hint="ent-agent works on repositories with SHA-1 objects")
+        return BadConfig(f"{url}: {line}", hint=FORMAT_HINT)
     if re.search(_REFUSED, said):
         return TryLater(
             f"{url} refuses the push: {line}",

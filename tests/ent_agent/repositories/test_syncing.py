@@ -9,6 +9,7 @@ import pytest
 
 from ent_agent import sample, state
 from ent_agent.config import Config
+from ent_agent.doctor.examination import examine
 from ent_agent.records import Record, RepositorySection
 from ent_agent.repositories import listing, origin, repositories, syncing
 from harness import process
@@ -331,7 +332,9 @@ def test_what_git_says_gets_a_code_and_a_hint(config: Config, said: str, code: s
     assert failed.hint or code == "ref_locked"
 
 
-def test_a_repository_with_other_objects_is_for_a_person_to_see(place: Path) -> None:
+def test_a_repository_with_other_objects_is_for_a_person_to_see_and_its_copy_works(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = ["git", "init", "--quiet", "--bare", "--object-format=sha256", place / "other.git"]
     assert process.run(words).ok
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@x"]
@@ -340,7 +343,14 @@ def test_a_repository_with_other_objects_is_for_a_person_to_see(place: Path) -> 
     process.run([*git, f"--git-dir={place}/other.git", "update-ref", "HEAD", oid])
     with pytest.raises(BadConfig) as failed:
         syncing.sync(Record(), configuration(place, "other.git"))
-    assert "SHA-1" in failed.value.hint
+    assert "other.git has SHA-256 objects" in failed.value.message
+    findings = list(examine(str(place / "config.toml")))
+    assert [one.check for one in findings if one.status == "problem"] == ["origin"]
+    commands = failed.value.hint.partition("repo_url: ")[2].replace("URL", "other.git")
+    monkeypatch.chdir(place)
+    assert process.run(["sh", "-c", commands]).ok
+    copied = syncing.sync(Record(), configuration(place, "NEW.git")).repository
+    assert copied and copied.default_branch
 
 
 def test_a_hook_of_origins_that_says_no_is_told(config: Config, sample: Sample) -> None:
