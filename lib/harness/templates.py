@@ -10,6 +10,7 @@ import re
 import shlex
 import traceback
 import unicodedata
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -82,13 +83,17 @@ def clean(text: str) -> str:
 
 
 def _environment(config: Settings) -> Environment:
+    own = (str(_own_folder(config)),) if config.prompts_dir else ()
+    return _environment_of(*own, str(shipped.folder("prompts")))
+
+
+@cache
+def _environment_of(*folders: str) -> Environment:
+    """It keeps what it has compiled, and looks whether a file has changed since."""
     import jinja2
 
-    folders = [shipped.folder("prompts")]
-    if config.prompts_dir:
-        folders.insert(0, _own_folder(config))
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([str(folder) for folder in folders]),
+        loader=jinja2.FileSystemLoader(folders),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

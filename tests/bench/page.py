@@ -12,6 +12,7 @@ from tests.bench.intake import Rate
 from tests.bench.looping import StepRow
 from tests.bench.measuring import Pair
 from tests.bench.pages import Growth
+from tests.bench.sessions import Crowd
 
 INTRODUCTION = """\
 # Benchmarks
@@ -72,6 +73,7 @@ class Results:
     intake: list[Rate] = field(default_factory=list)
     pages: list[Pair] = field(default_factory=list)
     growth: Growth | None = None
+    crowd: Crowd | None = None
 
 
 def text(results: Results) -> str:
@@ -93,11 +95,22 @@ def text(results: Results) -> str:
             f"\n{one.pair.what}: {one.ours:,.0f} a second; the baseline {one.baseline:,.0f}.\n"
             for one in results.intake
         ),
+        *([_crowd(results.crowd)] if results.crowd else []),
         "## Pages of Fordjent\n\nThe baseline is the same page of a server whose database is nearly empty.\n\n"
         + _pairs(results.pages, peak=True)
         + _growth(results.growth),
     ]
     return "\n".join(parts)
+
+
+def _crowd(crowd: Crowd) -> str:
+    return (
+        "## Sessions at once\n\nIssues of one repository, each in a worktree of its own, worked until they ask a person. The model is "
+        "a script\nthat takes its time, so that all of them wait for it together; git and the forge have the same processors.\n\n"
+        f"{crowd.sessions} sessions, {crowd.at_once} calls of the model at once: {crowd.seconds:.0f} s, of which the model alone takes "
+        f"{crowd.model_seconds:.0f} s;\n{crowd.memory_mb:.0f} MB at most, {crowd.cpu_seconds:.0f} s of the processor; /healthz answered "
+        f"within {crowd.answer_seconds:.2f} s.\n"
+    )
 
 
 def _machine(turns: int) -> str:

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench import intake, looping, page, pages, selecting, writing
+from tests.bench import intake, looping, page, pages, selecting, sessions, writing
 from tests.bench.page import Results
 from tests.bench.places import BigTracker, Work
 from tests.support.ssh_server import SSHD, SshServer
@@ -19,18 +19,30 @@ ROOT = Path(__file__).resolve().parents[2]
 @dataclass(frozen=True)
 class Sizes:
     """`trackers`: numbers of issues; `turns`: how often each pair is run; `issues`: worked in one pass of the loop;
-    `deliveries`: sent in a turn; `sessions`, `model_turns`: in the database that pages are shown from."""
+    `deliveries`: sent in a turn; `sessions`, `model_turns`: in the database that pages are shown from; `at_once`:
+    sessions at work together, whose model takes `turn_seconds` for each answer."""
 
     trackers: tuple[int, ...] = (100, 1_000, 10_000)
     turns: int = 5
     issues: int = 5
     deliveries: int = 6_000
+    at_once: int = 500
+    turn_seconds: float = 60.0
     sessions: int = 10_000
     model_turns: int = 1_000_000
 
 
 LARGE = Sizes(trackers=(100, 1_000, 10_000, 100_000))
-QUICK = Sizes(trackers=(20,), turns=1, issues=1, deliveries=100, sessions=20, model_turns=200)
+QUICK = Sizes(
+    trackers=(20,),
+    turns=1,
+    issues=1,
+    deliveries=100,
+    sessions=20,
+    model_turns=200,
+    at_once=3,
+    turn_seconds=0.1,
+)
 """So that a test can see the whole of it run."""
 
 
@@ -61,6 +73,8 @@ def run(sizes: Sizes, target: Path) -> None:
         results.steps = looping.steps(folder, sizes.issues)
         print(f"{sizes.deliveries:,} deliveries", flush=True)
         results.intake.append(intake.measure(folder / "intake", sizes.deliveries, sizes.turns))
+        print(f"{sizes.at_once} sessions at once", flush=True)
+        results.crowd = sessions.measure(folder / "sessions", sizes.at_once, sizes.turn_seconds)
         print(f"pages of {sizes.sessions:,} sessions", flush=True)
         results.pages, results.growth = pages.measure(
             folder / "pages", sizes.sessions, sizes.model_turns, sizes.turns

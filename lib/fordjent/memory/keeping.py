@@ -37,6 +37,7 @@ class Keeper:
         self._stamp = context.config.state_dir / "memory" / "written"
         self._since: float | None = None
         self._again: set[str] = set()
+        self._known: dict[str, int] = {}
         self._tried_at = -RETRY_SECONDS
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -54,8 +55,10 @@ class Keeper:
         """Write down what sessions said and did since the last time; how many lines that were."""
         began = time.time()
         since = min(self._begin(), began)
-        keys = set(await self._context.database.read(memories.changed_since, since)) | self._again
-        written, self._again = 0, set()
+        at_work = await self._context.database.read(memories.at_work)
+        keys = {key for key, newest in at_work.items() if newest != self._known.get(key)} | self._again
+        keys |= set(await self._context.database.read(memories.changed_since, since))
+        written, self._again, self._known = 0, set(), at_work
         for key in sorted(keys):
             journal = Journal.of(self._context.config.state_dir, SessionKey.parse(key))
             try:

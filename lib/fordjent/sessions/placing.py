@@ -39,7 +39,7 @@ async def prepare(
     if not await context.database.write(sessions.take_branch, session.key, branch, base, time.time()):
         raise Busy(f"another session works on {branch} of {session.repository}")
     try:
-        place = await threads.run_in(root, workspaces.prepare, key, branch, base)
+        place = await threads.run_in(root, workspaces.prepare, key, branch, base, asked=time.monotonic())
     except EmptyRepository:
         if not role.writes_code:
             return None

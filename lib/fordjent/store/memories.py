@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, func, select
 
 from fordjent.models.messages import Message
 from fordjent.store.schema import messages, model_calls, sessions, tool_calls
@@ -28,13 +28,22 @@ def spent(connection: Connection, key: str, run: str) -> Spent:
 
 
 def changed_since(connection: Connection, since: float) -> list[str]:
-    """Keys of the sessions that work, or did after that."""
+    """Keys of the sessions that changed their state after that."""
     rows = connection.execute(
-        select(sessions.c.key)
-        .where(or_(sessions.c.state == "working", sessions.c.changed_at >= since))
-        .order_by(sessions.c.key)
+        select(sessions.c.key).where(sessions.c.changed_at >= since).order_by(sessions.c.key)
     )
     return [row.key for row in rows]
+
+
+def at_work(connection: Connection) -> dict[str, int]:
+    """Keys of the sessions that work, and where the last message of each stands: no tool call ends without one."""
+    newest = (
+        select(func.max(messages.c.seq)).where(messages.c.key == sessions.c.key).correlate(sessions)
+    ).scalar_subquery()
+    rows = connection.execute(
+        select(sessions.c.key, newest).where(sessions.c.state == "working").order_by(sessions.c.key)
+    )
+    return {key: seq or 0 for key, seq in rows}
 
 
 def tools(connection: Connection, key: str, run: str, limit: int = 8) -> tuple[str, ...]:

@@ -119,12 +119,15 @@ class Workspaces:
         with pair.locked():
             return self._fetch(pair, repository, more, asked)
 
-    def prepare(self, key: SessionKey, branch: str = "", base: str = "") -> Place:
+    def prepare(
+        self, key: SessionKey, branch: str = "", base: str = "", *, asked: float | None = None
+    ) -> Place:
         """A worktree on `branch`, exactly as the forge has it, with what is ours and unpushed on top.
 
         `branch` "": the issue's own; `base` "": the default branch, at which it begins where the forge
         does not have it. Repeatable, after kill -9 anywhere too; what another session's worktree had of
-        the branch stays there. The caller sees that no other session works on the branch.
+        the branch stays there. The caller sees that no other session works on the branch. What was
+        fetched after `asked` (by the monotonic clock; None: now) is new enough.
 
         Raises:
             EmptyRepository: there is no commit to begin at.
@@ -132,7 +135,7 @@ class Workspaces:
             TryLater: the forge or git failed.
         """
         branch = check_branch_name(branch or branch_of(key))
-        pair, asked = self.pair(key.repository), time.monotonic()
+        pair, asked = self.pair(key.repository), asked or time.monotonic()
         with pair.locked():
             fetched = self._fetch(pair, key.repository, (), asked)
             base = check_branch_name(base or self._default(fetched, key.repository))
@@ -235,11 +238,9 @@ class Workspaces:
         symbolic = re.search(r"^ref: refs/heads/(.+)\tHEAD$", told.text, re.MULTILINE)
         heads = re.findall(r"^[0-9a-f]{40,64}\trefs/heads/(.+)$", told.text, re.MULTILINE)
         default = symbolic[1] if symbolic and symbolic[1] in heads else ""
-        for branch in self._ours(pair):
-            published.remember(git, NAMESPACE, branch)
+        self._remember(pair)
         remote.ask(git, "fetch", "--quiet", "--no-write-fetch-head", "--no-auto-maintenance", "origin")
-        for branch in self._ours(pair):
-            published.remember(git, NAMESPACE, branch)
+        self._remember(pair)
         pairs.set_remote_head(git, f"{REMOTE}{default}" if default else "")
         return Fetched(default, not heads)
 
@@ -293,6 +294,11 @@ class Workspaces:
         except TryLater as failure:
             say(f"{spot.path}: {failure.message}")
         spot.git.update_ref(moving_ref(spot), None)
+
+    def _remember(self, pair: Pair) -> None:
+        there = {name.removeprefix(REMOTE) for name in pair.git.refs(REMOTE)}
+        for branch in self._ours(pair) & there:
+            published.remember(pair.git, NAMESPACE, branch)
 
     def _ours(self, pair: Pair) -> set[str]:
         """Branches that were ever checked out here, and those of issues: what the forge had of them counts."""

@@ -29,12 +29,12 @@ def free_name(place: Place) -> list[str]:
     for tracking in (*(f"{REMOTE}{name}" for name in above), *place.git.refs(f"{REMOTE}{below}")):
         if place.git.resolve(tracking):
             raise _in_the_way(place, tracking.removeprefix(REMOTE), "origin")
-    held = registrations.holders(place.pair.work)
     kept = []
     for ref in (*(f"refs/heads/{name}" for name in above), *place.agents.refs(f"refs/heads/{below}")):
         commit = place.brought_home(ref)
         if commit is None:
             continue
+        held = registrations.holders(place.pair.work)
         if ref in held:
             raise _in_the_way(place, ref.removeprefix("refs/heads/"), f"the worktree {held[ref].path}")
         kept.append(place.keep(commit))

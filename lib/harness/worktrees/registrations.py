@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,17 +38,17 @@ class Registration:
     @cached_property
     def path(self) -> Path:
         """The worktree; it may not be there."""
-        return Path(os.path.normpath(self.folder / _text(self.folder / "gitdir"))).parent
+        return Path(self._place)
 
     @cached_property
     def head(self) -> str:
         """A full ref name, or the id of a detached commit; "" when it cannot be read."""
-        return _line(self.folder / "HEAD").removeprefix("ref: ")
+        return _line(f"{self.folder}/HEAD").removeprefix("ref: ")
 
     @cached_property
     def branches(self) -> frozenset[str]:
         """Full names of the branches that git regards as checked out there, a rebase's own too."""
-        found = {self.head, *(_line(self.folder / name) for name in _HOLDING)}
+        found = {self.head, *(_line(f"{self.folder}/{name}") for name in _HOLDING)}
         names = (name if name.startswith("refs/") else f"refs/heads/{name}" for name in found if name)
         return frozenset(name for name in names if not re.fullmatch(r"refs/heads/[0-9a-f]{40}", name))
 
@@ -55,11 +56,18 @@ class Registration:
     def locked(self) -> str | None:
         """Why it is locked (git-worktree(1)); None: it is not."""
         path = self.folder / "locked"
-        return (_line(path) or "no reason given") if os.path.lexists(path) else None
+        return (_line(str(path)) or "no reason given") if os.path.lexists(path) else None
 
     def is_at(self, path: Path) -> bool:
         """Whether it is the one of this path: git may write it without the links on the way there."""
-        return self.path.name == path.name and self.path.parent.resolve() == path.parent.resolve()
+        if self._place.rpartition("/")[2] != path.name:
+            return False
+        return self._place == str(path) or self.path.parent.resolve() == path.parent.resolve()
+
+    @cached_property
+    def _place(self) -> str:
+        text = _text(f"{self.folder}/gitdir")
+        return os.path.normpath(self.folder / text).rpartition("/")[0]
 
     @property
     def is_there(self) -> bool:
@@ -98,17 +106,25 @@ def back_pointer(worktree: Path) -> Path | None:
     return (worktree / text.removeprefix("gitdir: ")).resolve()
 
 
-def _line(path: Path) -> str:
+def _line(path: str) -> str:
     """The first line of a small file; "" when there is none that can be read."""
     return _text(path).split("\n", 1)[0]
 
 
-def _text(path: Path) -> str:
-    """A small file without its last line end: a path may have line ends of its own."""
+def _text(path: str | Path) -> str:
+    """A small file without its last line end: a path may have line ends of its own. No link, no pipe.
+
+    Hundreds of worktrees are looked through for each that is prepared, so that each call counts.
+    """
     try:
-        if path.is_symlink() or not path.is_file():
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ""
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return ""
-        with path.open("rb") as file:
-            return os.fsdecode(file.read(_LIMIT)).removesuffix("\n")
+        return os.fsdecode(os.read(descriptor, _LIMIT)).removesuffix("\n")
     except OSError:
         return ""
+    finally:
+        os.close(descriptor)

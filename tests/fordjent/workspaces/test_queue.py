@@ -1,0 +1,47 @@
+"""Many sessions of one repository: they take turns, ask the forge together, and leave threads to the others."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+from fordjent import threads
+from fordjent.session_key import SessionKey
+from fordjent.workspaces.workspaces import Workspaces
+from tests.support.forge.server import StandIn
+from tests.support.grounds import write_config
+
+
+def test_a_repository_that_is_held_up_leaves_threads_to_the_others(place: Path) -> None:
+    let_go = threading.Event()
+
+    async def both() -> str:
+        held = [asyncio.create_task(threads.run_in(place / "one", let_go.wait, 20)) for _ in range(100)]
+        await asyncio.sleep(0)
+        try:
+            async with asyncio.timeout(10):
+                return await threads.run_in(place / "other", lambda: "done")
+        finally:
+            let_go.set()
+            await asyncio.gather(*held)
+
+    assert asyncio.run(both()) == "done"
+
+
+def test_those_who_wait_together_ask_the_forge_once(place: Path) -> None:
+    with StandIn.start(place / "forge") as forge:
+        forge.repository("acme/widget", {"a.py": "a = 1\n"}, collaborators={"fordjent": "write"})
+        config = write_config(place, url=forge.url, token=forge.token("fordjent"))
+        workspaces = Workspaces(config, config.forgejo.url, config.forgejo.token)
+        asked = time.monotonic()
+        first = workspaces.prepare(SessionKey.parse("acme/widget/issues/1"), asked=asked)
+        exchanges = len(forge.log)
+        second = workspaces.prepare(SessionKey.parse("acme/widget/issues/2"), asked=asked)
+        assert len(forge.log) == exchanges > 0
+        assert (first.start, first.base) == (second.start, second.base)
+
+        pushed = forge.api_as("fordjent").push("acme/widget", "main", {"b.py": "b = 1\n"}, "Add b")
+        later = workspaces.prepare(SessionKey.parse("acme/widget/issues/3"))
+        assert later.start == pushed != first.start
