@@ -28,8 +28,8 @@ backend = "none"
 
 @dataclass(frozen=True)
 class Crowd:
-    """`at_once`: the most calls of the model under way at a time; `memory_mb`: the most of the server and what it
-    had started, git left out; `answer_seconds`: the longest that /healthz took meanwhile."""
+    """`at_once`: the most calls of the model under way at a time; `memory_mb`: the most of the server and all that
+    it had started, what they share once; `answer_seconds`: the longest that /healthz took meanwhile."""
 
     sessions: int
     at_once: int
@@ -88,12 +88,11 @@ def _rules(turn_seconds: float) -> list[Rule]:
 
 
 def _memory(process: psutil.Process) -> float:
-    """MB of a process and of what it has started, but for git's."""
-    found = process.memory_info().rss
-    for child in process.children(recursive=True):
+    """MB of a process and of all that it has started; what they share counts once (PSS)."""
+    found = 0
+    for one in (process, *process.children(recursive=True)):
         try:
-            if not child.name().startswith("git"):
-                found += child.memory_info().rss
+            found += one.memory_full_info().pss
         except psutil.Error:
             continue
     return found / 2**20

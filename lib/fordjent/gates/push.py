@@ -89,15 +89,17 @@ def _objection(place: Place, tip: str) -> Blocked | None:
 
 def _pushed(place: Place, tip: str, seen: str) -> Passed | Blocked:
     ref = place.spot.ref
-    with place.spot.pair.locked():
-        finished = _push(place, tip, ref, seen)
-        reached("branch-pushed")
-        there = tip if finished.ok else _there(place, ref)
-        if there == tip:  # also where the answer was lost
+    finished = _push(
+        place, tip, ref, seen
+    )  # without the lock: it may take long, and others prepare meanwhile
+    reached("branch-pushed")
+    there = tip if finished.ok else _there(place, ref)
+    if there == tip:  # also where the answer was lost
+        with place.spot.pair.locked():
             place.control.update_refs([(f"refs/remotes/origin/{place.branch}", tip)])
             published.remember(place.control, place.namespace, place.branch)
             place.saw(tip)
-            return Passed(gate=GATE, commit=tip)
+        return Passed(gate=GATE, commit=tip)
     if there != seen:
         return _blocked(
             f"somebody pushed to {place.branch} meanwhile", "Try again: it is taken in first.", tip

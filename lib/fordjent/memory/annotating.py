@@ -74,18 +74,18 @@ def write(place: Place, line: str, prefix: str) -> int:
     Raises:
         TryLater: the forge or git refused.
     """
-    git = place.control
-    with place.spot.pair.locked():
+    git, pair = place.control, place.spot.pair
+    with pair.locked():
         commits = _own(place, prefix)
-        if not _missing(git, commits, line) and git.resolve(REF) == git.resolve(THEIRS):
-            return 0
-        added = 0
-        for _ in range(TRIES):
+        if commits and git.resolve(REF) is None:
             _take_in(git)
-            added += _add(git, commits, line)
-            reached("notes-added")
+        added = _add(git, commits, line)
+        reached("notes-added")
+    with pair.locked():  # anew: of many that wait, one pushes for all
+        for _ in range(TRIES):
             if _push(git):
                 return added
+            _take_in(git)
     raise TryLater(f"others push to {REF} all the time", code="notes_moving")
 
 

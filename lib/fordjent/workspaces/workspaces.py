@@ -32,6 +32,9 @@ from harness.worktrees.place import Place as Spot
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """A larger file is neither committed nor pushed by us."""
 ISSUE_BRANCH = "fordjent/issue-"
+TAGS = "refs/tags/"
+LISTED = r"^([0-9a-f]{40,64})\t(refs/[^^\n]+)$"
+"""A ref of `git ls-remote`; not what an annotated tag stands for."""
 FIRST = f"{NAMESPACE}first"
 """The commit that an empty repository begins with here."""
 
@@ -234,13 +237,17 @@ class Workspaces:
 
     def _fetch_branches(self, pair: Pair) -> Fetched:
         git = pair.git
-        told = remote.ask(git, "ls-remote", "--quiet", "--symref", "origin", "HEAD", "refs/heads/*")
+        told = remote.ask(
+            git, "ls-remote", "--quiet", "--symref", "origin", "HEAD", "refs/heads/*", TAGS + "*"
+        )
         symbolic = re.search(r"^ref: refs/heads/(.+)\tHEAD$", told.text, re.MULTILINE)
-        heads = re.findall(r"^[0-9a-f]{40,64}\trefs/heads/(.+)$", told.text, re.MULTILINE)
+        there = {name: oid for oid, name in re.findall(LISTED, told.text, re.MULTILINE)}
+        heads = {name.removeprefix("refs/heads/") for name in there if name.startswith("refs/heads/")}
         default = symbolic[1] if symbolic and symbolic[1] in heads else ""
         self._remember(pair)
-        remote.ask(git, "fetch", "--quiet", "--no-write-fetch-head", "--no-auto-maintenance", "origin")
-        self._remember(pair)
+        if there != _fetched_refs(git):
+            remote.ask(git, "fetch", "--quiet", "--no-write-fetch-head", "--no-auto-maintenance", "origin")
+            self._remember(pair)
         pairs.set_remote_head(git, f"{REMOTE}{default}" if default else "")
         return Fetched(default, not heads)
 
@@ -330,6 +337,16 @@ class Workspaces:
         refspecs = [f"+refs/heads/*:{REMOTE}*", "+refs/tags/*:refs/tags/*"]
         url = f"{self._url}/{repository}.git"
         return {'remote "origin"': {"url": url, "fetch": refspecs, "tagOpt": "--no-tags", "prune": "true"}}
+
+
+def _fetched_refs(git: Git) -> dict[str, str]:
+    """What was fetched at last, by the names that the forge has for it."""
+    heads = {
+        name.replace(REMOTE, "refs/heads/", 1): oid
+        for name, oid in git.refs(REMOTE).items()
+        if name != pairs.REMOTE_HEAD
+    }
+    return heads | git.refs(TAGS)
 
 
 def folder_of(key: SessionKey) -> str:
