@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -46,7 +47,7 @@ class Tool:
     again: bool = True
     secret: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, inspect.cleandoc(self.takes.__doc__ or ""), schema(self.takes))
 

@@ -6,6 +6,8 @@ left alone and told, and what is neither is moved aside or kept. Nothing is dele
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness import folders
 from harness.clock import timestamp
 from harness.diagnostics import say
@@ -43,13 +45,13 @@ def free_name(place: Place) -> list[str]:
     return kept
 
 
-def free_branch(place: Place) -> None:
-    """See that no other worktree has the branch, and that none of it is locked.
+def free_branch(place: Place, registered: Sequence[Registration]) -> None:
+    """See that no other worktree of those `registered` has the branch, and that none of it is locked.
 
     Raises:
         Busy: with the path, or the reason of the lock.
     """
-    for one in registrations.every(place.pair.work):
+    for one in registered:
         if place.ref not in one.branches and not one.is_at(place.path):
             continue
         if one.locked is not None:
@@ -66,10 +68,12 @@ def free_branch(place: Place) -> None:
             )
 
 
-def sound_registration(place: Place, kept: list[str]) -> Registration | None:
+def sound_registration(
+    place: Place, registered: Sequence[Registration], kept: list[str]
+) -> Registration | None:
     """That of our folder, both whole; None: nothing is at either's place any more. `kept` grows."""
-    chosen = place.registration()
-    for one in registrations.every(place.pair.work):
+    chosen = registrations.at(place.path, registered)
+    for one in registered:
         stale = place.ref in one.branches and not one.is_there
         if one != chosen and (one.is_at(place.path) or stale):
             let_go(place, one, kept)

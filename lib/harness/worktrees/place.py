@@ -51,9 +51,8 @@ class Place:
         return self.git.resolve(f"{REMOTE}{self.branch}")
 
     def registration(self) -> Registration | None:
-        """The one of our folder; where there are several, the one that the folder itself names."""
-        found = [one for one in registrations.every(self.pair.work) if one.is_at(self.path)]
-        return next((one for one in found if one.is_there), found[0] if found else None)
+        """The one of our folder, as it is now."""
+        return registrations.at(self.path, registrations.every(self.pair.work))
 
     def brought_home(self, name: str) -> str | None:
         """A commit of work.git, by ref or id, with its history in control.git; None: there is none.

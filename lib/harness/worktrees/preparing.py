@@ -13,7 +13,7 @@ from harness import folders
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.errors import TryLater
-from harness.worktrees import branches, clearing, moving, published, registering
+from harness.worktrees import branches, clearing, moving, published, registering, registrations
 from harness.worktrees.pair import clear_stale_locks
 from harness.worktrees.place import Place
 from harness.worktrees.registrations import Registration
@@ -61,9 +61,10 @@ def advance(place: Place, tip: str) -> tuple[str, ...]:
     if registered is None or not registered.is_there or registered.head != place.ref or head is None:
         raise TryLater(f"{place.path} is no worktree on {place.branch} any more", code="not_a_worktree")
     preparation = _Preparation(place, tip)
-    if not moving.bring(place, registered, head, tip, preparation.kept):
+    is_kept = moving.bring(place, registered, head, tip, preparation.kept)
+    if not is_kept:
         moving.check_out(place, tip)
-    preparation.set_branch(tip)
+    preparation.set_branch(tip, registered if is_kept else None)
     return tuple(dict.fromkeys(preparation.kept))
 
 
@@ -111,8 +112,9 @@ class _Preparation:
     def work(self) -> Prepared:
         place, base = self.place, self.base
         self.kept += clearing.free_name(place)
-        clearing.free_branch(place)
-        registered = clearing.sound_registration(place, self.kept)
+        found = registrations.every(place.pair.work)  # once: there can be hundreds
+        clearing.free_branch(place, found)
+        registered = clearing.sound_registration(place, found, self.kept)
         local = place.brought_home(place.ref)
         head = self._head(registered, local) if registered else None
         local = self._joined(registered, local, head)
@@ -125,7 +127,7 @@ class _Preparation:
         is_kept = registered is not None and moving.bring(place, registered, head or start, start, self.kept)
         if not is_kept:
             moving.check_out(place, start)
-        self.set_branch(start)
+        self.set_branch(start, registered if is_kept else None)
         if begin.anew:
             published.forget(place.git, place.pair.namespace, place.branch)
         return Prepared(start, tuple(dict.fromkeys(self.kept)), created=not is_kept)
@@ -147,14 +149,15 @@ class _Preparation:
             self.kept.append(self.place.keep(head))
         return local
 
-    def set_branch(self, start: str) -> None:
+    def set_branch(self, start: str, registered: Registration | None) -> None:
+        """`registered`: the worktree, where it is still the one that was found; None: it was made anew."""
         place = self.place
         before = place.agents.resolve(place.ref)
         if before != start and not place.agents.update_ref(place.ref, start, before or ""):
             raise TryLater(
                 f"{place.ref} of work.git cannot be set; is a git at work there?", code="ref_locked"
             )
-        registered = place.registration()
+        registered = registered or place.registration()
         assert registered
         registering.point_head(registered, place.ref)
         reached("worktree-branch-set")

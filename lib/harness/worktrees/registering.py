@@ -53,7 +53,7 @@ def unregister(one: Registration) -> None:
 
 def point_head(one: Registration, ref: str) -> None:
     """Have the worktree on a branch; its files and index are not looked at."""
-    if one.head != ref:
+    if Registration(one.folder).head != ref:  # as it is now
         atomic.write_bytes(one.folder / "HEAD", f"ref: {ref}\n".encode(), 0o644)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -87,6 +88,12 @@ def every(work: Path) -> list[Registration]:
     except FileNotFoundError:
         return []
     return [Registration(Path(entry.path)) for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def at(path: Path, registered: Sequence[Registration]) -> Registration | None:
+    """The one of this folder; where there are several, the one that the folder itself names."""
+    found = [one for one in registered if one.is_at(path)]
+    return next((one for one in found if one.is_there), found[0] if found else None)
 
 
 def holders(work: Path) -> dict[str, Registration]:
