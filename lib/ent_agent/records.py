@@ -194,7 +194,7 @@ def decode(line: bytes | str) -> Record:
     try:
         received = msgspec.json.decode(line)
         record = msgspec.convert(received, Record)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadData(
             f"not a record: {error}", hint="each line must be one JSON object as the step before wrote it"
         ) from error

@@ -25,6 +25,8 @@ LINE_BYTES = 16 * 1024 * 1024
 END_BYTES = 16 * 1024
 MESSAGE_CHARACTERS = 16_000
 TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
+NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises for bytes that are none, or that are nested without end."""
 
 Reported = Literal["", "success", "error", "turn_limit", "quota", "auth"]
 
@@ -73,7 +75,7 @@ def usage_from(printed: bytes, before: Usage) -> Usage:
     """`before`, with what a usage command printed as a JSON object; nonsense changes nothing."""
     try:
         document = msgspec.json.decode(printed)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NO_JSON:
         return before
     if not isinstance(document, dict):
         return before
@@ -149,13 +151,13 @@ def _documents(output: Output, source: Path, plain: Callable[[str], object]) -> 
         try:
             yield msgspec.json.decode(b"".join(lines))
             return
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except NO_JSON:
             pass  # something was printed around it: the last line that is an object
     last: Any = None
     for line in lines:
         try:
             document = msgspec.json.decode(line.decode("utf-8", "replace"))
-        except msgspec.DecodeError:
+        except NO_JSON:
             plain(line[:END_BYTES].decode("utf-8", "replace"))
             continue
         if output.format == "jsonl":

@@ -213,6 +213,7 @@ def test_a_bug_is_seen_and_is_70(config_file: Path) -> None:
         (b'{"schema_version": 2}', "schema_version 2"),
         (b'{"agent": {"id": 1}}', "line 2: not a record"),
         (b"\xff", "line 2: not a record"),
+        pytest.param(b"[" * 100_000, "line 2: not a record", id="nested without end"),
     ],
 )
 def test_what_is_no_record_is_bad_data_with_its_line(config_file: Path, line: bytes, says: str) -> None:

@@ -157,6 +157,12 @@ def test_a_line_without_end_is_passed_over_and_the_next_is_read(place: Path) -> 
     assert read(place, JSONL, long + b'{"type": "text", "text": "short"}\n').message == "short"
 
 
+@pytest.mark.parametrize("format_", [JSONL, JSONL.replace("jsonl", "json")], ids=["jsonl", "json"])
+def test_what_is_nested_without_end_is_passed_over_and_the_next_is_read(place: Path, format_: str) -> None:
+    nested = b"[" * 100_000 + b"]" * 100_000
+    assert read(place, format_, nested + b'\n{"type": "text", "text": "short"}\n').message == "short"
+
+
 @pytest.mark.parametrize("usage", [b"-1", b'"many"', b"true", b"1e300", b"null", b"[1]"])
 def test_a_number_that_is_none_is_not_reported(place: Path, usage: bytes) -> None:
     assert read(place, JSONL, b'{"usage": {"in": %s}}' % usage).usage == Usage()
@@ -185,7 +191,7 @@ def test_an_output_that_is_a_link_or_a_pipe_is_not_read(place: Path, format_: st
         assert agent_output.read(own(place), place / name, place / name, 0, NOW) == Said()
 
 
-@pytest.mark.parametrize("printed", [b"", b"oops", b"[1]", b'{"input_tokens": "x"}', b"\xff"])
+@pytest.mark.parametrize("printed", [b"", b"oops", b"[1]", b'{"input_tokens": "x"}', b"\xff", b"[" * 100_000])
 def test_a_usage_command_that_prints_nonsense_changes_nothing(printed: bytes) -> None:
     before = Usage(input_tokens=1, cost_usd=0.5)
     assert agent_output.usage_from(printed, before) == before

@@ -89,7 +89,7 @@ class ClaimValue(msgspec.Struct, frozen=True, kw_only=True, rename={"version": "
         """
         try:
             return msgspec.json.decode(commit.split(b"\n\n", 1)[1], type=cls)
-        except (IndexError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise BadData(f"not a claim: {error}") from error
 
 

@@ -19,7 +19,7 @@ from ent_agent.sample import ALICE, DATA
 from ent_agent.selection import selection
 from harness import clock
 from harness.clock import Moment
-from harness.errors import Busy, TryLater
+from harness.errors import BadData, Busy, TryLater
 from harness.git import Git
 from tests.support.hosts import Host, host
 from tests.support.sample import SPELLING, WELSH, Sample
@@ -372,6 +372,12 @@ def test_another_prefix_is_tried_anew(
     other = host(place / "hère", sample, monkeypatch, claims_prefix=prefix)
     claim = other.take(SPELLING)
     assert sample.git.refs(prefix) == {f"{prefix}{SPELLING}": claim.oid}
+
+
+@pytest.mark.parametrize("message", [b"", b"a person's words", b"[]", b"\xff", b"[" * 100_000], ids=range(5))
+def test_what_anybody_else_wrote_in_a_claims_place_is_no_claim_and_ends_nothing(message: bytes) -> None:
+    with pytest.raises(BadData, match="not a claim"):
+        ClaimValue.parse(b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n\n" + message)
 
 
 def test_below_heads_a_strict_origin_takes_renewals_and_a_last_value_that_says_released(
