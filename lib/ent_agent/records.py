@@ -20,6 +20,7 @@ EndedBy = Literal[
     "exit",
     "timeout",
     "silence",
+    "bounds",
     "signal",
     "cancelled",
     "claim_lost",

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from harness.bounds import Bounds
 from harness.errors import BadConfig, Usage
 
 T = TypeVar("T")
@@ -36,11 +37,21 @@ class AgentEnvironment(Table, frozen=True):
 
 
 class Sandbox(Table, frozen=True):
-    """How an agent is confined (harness.sandbox)."""
+    """How an agent is confined (harness.sandbox), and how much of the machine it may take (harness.bounds).
+
+    `max_memory_bytes` 0: three quarters of the machine's; `max_file_bytes`: of one file that it writes.
+    """
 
     backend: Literal["auto", "bwrap", "none"] = "auto"
     writable: list[str] = []
     network: bool = True
+    max_processes: Annotated[int, msgspec.Meta(ge=16)] = Bounds.processes
+    max_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = Bounds.memory_bytes
+    max_file_bytes: Annotated[int, msgspec.Meta(ge=1024 * 1024)] = Bounds.file_bytes
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(self.max_processes, self.max_memory_bytes, self.max_file_bytes)
 
 
 def seconds(duration: str) -> float:

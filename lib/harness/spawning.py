@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 
+from harness import bounds
 from harness.process import die_with_parent
 
 _AS_USUAL = (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXFSZ, signal.SIGCHLD)
@@ -15,9 +16,17 @@ _AS_USUAL = (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signa
 
 
 def start(
-    argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: str, stdout: int, stderr: int
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    stdin: str,
+    stdout: int,
+    stderr: int,
+    file_bytes: int,
 ) -> int:
     """Start `argv` and return its process id, which leads a group; `stdin` is a path, the others descriptors.
+    `file_bytes`: the most that a file may have which it writes.
 
     subprocess.Popen would do, but for what has to happen between fork and exec, and for
     its wish to reap by itself.
@@ -37,6 +46,7 @@ def start(
             os.dup2(os.open(stdin, os.O_RDONLY), 0)
             os.dup2(stdout, 1)
             os.dup2(stderr, 2)
+            bounds.keep_in(file_bytes)
             os.chdir(cwd)
             os.execvpe(argv[0], list(argv), env)
         except OSError as error:

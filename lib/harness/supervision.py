@@ -13,11 +13,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from harness import clock
+from harness.bounds import Bounds
 from harness.process import kill_group
 from harness.supervisor import Report, Task
 from harness.sweeping import sweep
@@ -26,6 +27,7 @@ EndedBy = Literal[
     "exit",
     "timeout",
     "silence",
+    "bounds",
     "signal",
     "cancelled",
     "claim_lost",
@@ -41,18 +43,21 @@ PATIENCE_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Limits:
-    """`silence_seconds` 0: none. `grace_seconds`: between the stop signal and KILL."""
+    """`silence_seconds` 0: none. `grace_seconds`: between the stop signal and KILL. Beyond `bounds`
+    it is killed at once."""
 
     timeout_seconds: float
     silence_seconds: float = 0.0
     grace_seconds: float = 10.0
+    bounds: Bounds = field(default_factory=Bounds)
 
 
 @dataclass(frozen=True)
 class Ended:
     """Facts about how it ended. `swept`: processes that were left and have been killed.
 
-    `signal` without SIG; `error`: why it could not be started, or what went wrong with its transcript.
+    `signal` without SIG; `error`: why it could not be started, which bound it went beyond, or what
+    went wrong with its transcript.
     Times are RFC 3339, UTC.
     """
 
@@ -104,6 +109,9 @@ def supervise(
         stop_signal=stop_signal,
         marker=marker,
         wrapped=wrapped,
+        processes=limits.bounds.processes,
+        memory_bytes=limits.bounds.memory_bytes,
+        file_bytes=limits.bounds.file_bytes,
     )
     started_at = clock.timestamp()
     with _interruptions() as interruptions, _Supervisor(task) as supervisor:
@@ -139,6 +147,7 @@ def _ended_by(report: Report, stopped_by: EndedBy | None) -> EndedBy:
     known: dict[str, EndedBy] = {
         "timeout": "timeout",
         "silence": "silence",
+        "bounds": "bounds",
         "start_failed": "start_failed",
         "signal": "signal",
     }

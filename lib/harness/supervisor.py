@@ -24,13 +24,15 @@ from pathlib import Path
 
 import psutil
 
-from harness import spawning, sweeping
+from harness import bounds, spawning, sweeping
+from harness.bounds import GLANCE_SECONDS, Bounds, Look, end_below
 from harness.process import become_subreaper, die_with_parent, kill_group
 from harness.spool import Spool
 
 CHUNK = 1024 * 1024
-TICK_SECONDS = 0.5
 DRAIN_SECONDS = 2.0
+REAPED = 256
+"""Orphans that are reaped in a row: a bomb makes new ones without end."""
 
 DEADLY = (
     signal.SIGABRT,
@@ -41,6 +43,7 @@ DEADLY = (
     signal.SIGSEGV,
     signal.SIGSYS,
     signal.SIGTRAP,
+    signal.SIGXFSZ,
 )
 """Signals that a sandbox's exit code of 128 and more stands for; with INT and TERM it may be the agent's own."""
 
@@ -66,11 +69,14 @@ class Task:
     stop_signal: str
     marker: str
     wrapped: bool
+    processes: int = Bounds.processes
+    memory_bytes: int = Bounds.memory_bytes
+    file_bytes: int = Bounds.file_bytes
 
 
 @dataclass
 class Report:
-    """`ended_by`: exit, timeout, silence, stopped (by the parent's word) or start_failed."""
+    """`ended_by`: exit, timeout, silence, bounds, stopped (by the parent's word) or start_failed."""
 
     ended_by: str = "exit"
     exit_code: int | None = None
@@ -92,6 +98,8 @@ class Supervisor:
         self.signs: tuple[object, ...] = ()
         self.open_outputs = 0
         self.pid = 0
+        most = Bounds(task.processes, task.memory_bytes, task.file_bytes)
+        self.look = Look(most, {task.cwd, task.env.get("TMPDIR", task.cwd)})
 
     # ---- the course of it
 
@@ -105,7 +113,7 @@ class Supervisor:
         self.selector.register(0, selectors.EVENT_READ, self._listen)
         self._obey()
         while not self._has_exited():
-            self._wait(TICK_SECONDS)
+            self._wait(GLANCE_SECONDS)
             self._keep_limits()
         self._end_everything()
         self._drain()
@@ -117,6 +125,12 @@ class Supervisor:
         now = time.monotonic()
         if self.orphaned or (self.stop_deadline is not None and now >= self.stop_deadline):
             kill_group(self.pid)
+            self._sweep()
+        elif self.stop_deadline is None and (excess := self.look.excess(now)):
+            self.report.error = excess
+            self.report.ended_by, self.stop_deadline = "bounds", now
+            kill_group(self.pid)  # a sandbox goes with all that is in it
+            end_below(os.getpid())
             self._sweep()
         elif self.stop_deadline is not None:
             return
@@ -210,6 +224,7 @@ class Supervisor:
                 stdin=task.stdin or os.devnull,
                 stdout=outputs[task.stdout],
                 stderr=outputs[task.stderr or task.stdout],
+                file_bytes=task.file_bytes,
             )
         finally:
             for descriptor in outputs.values():
@@ -225,7 +240,10 @@ class Supervisor:
 
     def _has_exited(self) -> bool:
         """Whether the agent ended; it stays a zombie, so that its group's number is not given anew."""
-        while found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        for _ in range(REAPED):
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is None:
+                return False
             if found.si_pid == self.pid:
                 return True
             os.waitpid(found.si_pid, 0)
@@ -277,6 +295,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     die_with_parent(int(sys.argv[1]))
     become_subreaper()
+    bounds.come_first()
     received = b""
     while b"\n" not in received:
         data = os.read(0, CHUNK)

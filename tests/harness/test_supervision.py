@@ -13,7 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
-from harness import supervision, sweeping
+from harness import bounds, supervision, sweeping
+from harness.bounds import RESERVE_BYTES, Bounds
 from harness.supervision import Ended, Limits, supervise
 
 STAND_IN = Path(__file__).resolve().parents[1] / "support/agents/stand-in"
@@ -29,7 +30,7 @@ def run(place: Path, *command: str, timeout: float = 30.0, silence: float = 0.0,
         env={"PATH": os.environ["PATH"]},
         transcript=place / "stdout",
         stderr=place / "stderr",
-        limits=Limits(timeout, silence, grace_seconds=more.pop("grace", 1.0)),
+        limits=Limits(timeout, silence, more.pop("grace", 1.0), more.pop("bounds", Bounds())),
         marker=marker_of(place),
         **more,
     )
@@ -121,6 +122,37 @@ def test_fifty_stubborn_children_are_ended(place: Path) -> None:
     assert ended.ended_by == "timeout"
     assert len(ended.swept) >= 50
     assert left_running(place) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "command", "says"),
+    [
+        (Bounds(processes=16), "for n in $(seq 30); do sleep 50 & done; wait", "sandbox.max_processes"),
+        (
+            Bounds(memory_bytes=100_000_000),
+            "python3 -c 'held = bytearray(b\"x\") * 200_000_000; import time; time.sleep(50)'",
+            "sandbox.max_memory_bytes",
+        ),
+    ],
+)
+def test_an_agent_that_takes_too_much_is_ended_with_all_that_it_started(
+    place: Path, given: Bounds, command: str, says: str
+) -> None:
+    ended = run(place, "/bin/sh", "-c", command, bounds=given)
+    assert ended.ended_by == "bounds" and says in ended.error
+    assert left_running(place) == []
+
+
+def test_a_disk_that_a_run_fills_ends_it_and_one_that_was_full_does_not(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = [3 * RESERVE_BYTES, RESERVE_BYTES - 1]
+    monkeypatch.setattr(bounds, "_free", lambda _: free[0])
+    look = bounds.Look(Bounds(), [str(place)])
+    assert look.excess(1.0) == ""
+    free.pop(0)
+    assert look.excess(1.1) == "" and "disk" in look.excess(9.0)
+    assert bounds.Look(Bounds(), [str(place)]).excess(1.0) == ""
 
 
 def test_the_watcher_can_stop_the_agent_and_its_reason_stands(place: Path) -> None:

@@ -62,6 +62,10 @@ def judge(facts: Facts) -> Verdict:
         return _failed("timeout", "ran into limits.agent_timeout")
     if facts.ended_by == "silence":
         return _failed("timeout", "gave no sign of progress for limits.silence_timeout")
+    if facts.ended_by == "bounds":
+        return _failed(
+            "failed", "took more of the machine than it may (sandbox.max_processes, max_memory_bytes)"
+        )
     if facts.ended_by == "budget":
         return _failed("turn_limit", "spent more than limits.max_cost_usd")
     if facts.ended_by == "start_failed":

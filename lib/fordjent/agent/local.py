@@ -214,6 +214,7 @@ def _ground(settings: Settings, folder: Path, own: Path) -> Ground:
             temporary=run_folder.temporary,
             network=network,
         ),
+        bounds=settings.sandbox.bounds,
     )
 
 

@@ -37,6 +37,8 @@ KillMode=mixed
 TimeoutStopSec={stop}
 Restart=on-failure
 RestartSec=5
+# What the kernel takes for want of memory is an agent's program, not the server.
+OOMPolicy=continue
 # A wrong configuration or command line is for a person.
 RestartPreventExitStatus=64 78
 UMask=0077

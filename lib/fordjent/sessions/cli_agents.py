@@ -90,14 +90,18 @@ async def run(given: AgentRun) -> Ended:
     async with socket.listen(toolbox, scope.ground.run_folder.socket) as listener:
         working = asyncio.ensure_future(threads.run(_supervise, given, adapter, scope.ground, prompt, chosen))
         try:
-            ended_by, said = await asyncio.shield(working)
+            ended, said = await asyncio.shield(working)
         except asyncio.CancelledError:
             given.given_up.set()
             await asyncio.wait({working}, timeout=KILL_GRACE_SECONDS + supervision.PATIENCE_SECONDS)
             raise
     await given.context.database.write(model_calls.settle, paid, _answer(adapter, said))
-    text = given.context.redactor.redact(said.message) or f"(it ended by {ended_by} and said nothing)"
-    reason = _ENDED.get(ended_by) or _REPORTED.get(said.reported) or _how(ended_by)
+    by = ended.ended_by
+    text = said.message or f"(it ended by {by} and said nothing)"
+    if by == "bounds":
+        text = f"{text}\n\nIt was ended: {ended.error}."
+    text = given.context.redactor.redact(text)
+    reason = _ENDED.get(by) or _REPORTED.get(said.reported) or _how(by)
     if listener.ended:
         reason = "ended_by_tool"
     if reason in ("answered", "ended_by_tool"):
@@ -141,7 +145,7 @@ def _prompt(given: AgentRun, adapter: Adapter, messages: list[Message], toolbox:
 
 def _supervise(
     given: AgentRun, adapter: Adapter, ground: Ground, prompt: str, names: tuple[str, ...]
-) -> tuple[EndedBy, Said]:
+) -> tuple[supervision.Ended, Said]:
     sweeping.sweep(given.run)  # what a start before a kill has left
     root = ground.run_folder.root / "agent"
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -176,7 +180,7 @@ def _supervise(
         stdin=invoked.stdin,
         transcript=stdout,
         stderr=stderr,
-        limits=Limits(max(given.seconds_left, 1.0), SILENCE_SECONDS, KILL_GRACE_SECONDS),
+        limits=Limits(max(given.seconds_left, 1.0), SILENCE_SECONDS, KILL_GRACE_SECONDS, ground.bounds),
         progress=[_file(text, setting, stdout, stderr) for text in adapter.progress],
         stop_signal=adapter.stop_signal,
         marker=given.run,
@@ -188,7 +192,7 @@ def _supervise(
     given.context.log.info(
         "agent.ended", run=given.run, ended_by=ended.ended_by, exit_code=ended.exit_code, why=ended.error
     )
-    return ended.ended_by, said
+    return ended, said
 
 
 def _watch(given: AgentRun) -> EndedBy | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fordjent.gates.protection import default_branch
 from harness import agent_environment, atomic, folders, sandbox
 from harness import config as toml
+from harness.bounds import Bounds
 from harness.git import Person
 from harness.sandbox import Sandbox, View
 
@@ -85,6 +86,7 @@ class Ground:
     sandbox: Sandbox
     view: View
     protected: tuple[str, ...] = ()
+    bounds: Bounds = field(default_factory=Bounds)
 
     @classmethod
     def of_session(cls, config: Config, place: Place, run: str, person: Person | None = None) -> Ground:
@@ -152,6 +154,7 @@ class Ground:
                 network=config.sandbox.network,
             ),
             protected=tuple(config.policy.protected_branches),
+            bounds=config.sandbox.bounds,
         )
 
     def wrap(self, command: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import threading
 import time
 import uuid
@@ -43,6 +44,10 @@ class Ran:
         """Output, and how it ended where that is worth a word."""
         if self.ended_by == "timeout":
             end = f"[ended after {timeout_seconds:g} s, its time limit; what it had begun was killed]"
+        elif self.ended_by == "bounds":
+            end = f"[ended: {self.error}; what it had begun was killed]"
+        elif self.signal == "XFSZ" or self.exit_code == 128 + signal.SIGXFSZ:
+            end = "[ended: a file grew beyond what one may have (sandbox.max_file_bytes); delete it]"
         elif self.ended_by == "start_failed":
             end = f"[could not be started: {self.error}]"
         elif self.signal:
@@ -92,7 +97,7 @@ def _run(
             cwd=ground.folder,
             env={**ground.environment, **variables},
             transcript=transcript,
-            limits=Limits(timeout_seconds, grace_seconds=GRACE_SECONDS),
+            limits=Limits(timeout_seconds, grace_seconds=GRACE_SECONDS, bounds=ground.bounds),
             marker=marker,
             watch=lambda: "cancelled" if cancelled.is_set() else None,
             wrapped=ground.sandbox.name != "none",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -183,3 +184,44 @@ def test_nothing_is_left_of_what_was_printed(bench: Workbench) -> None:
     bench.use("bash", command="echo secretive")
 
     assert list(bench.ground.run_folder.outputs.iterdir()) == []
+
+
+BOUNDED = "max_processes = 60\nmax_memory_bytes = 300000000\nmax_file_bytes = 5000000\n"
+BOMB = "bomb() { [ $SECONDS -lt 30 ] || exit; bomb | bomb & }; bomb; sleep 40"
+"""It would end by itself, for the machine's sake, and only long after the test has failed."""
+
+
+@pytest.fixture(params=["auto", "none"])
+def bounded(request: pytest.FixtureRequest, place: Path) -> Workbench:
+    """With a sandbox, and without; little of the machine."""
+    return grounds.make(place, f'[sandbox]\nbackend = "{request.param}"\n{BOUNDED}')
+
+
+def test_a_fork_bomb_is_ended_and_told_and_the_next_command_runs(bounded: Workbench) -> None:
+    result = bounded.use("bash", command=BOMB)
+
+    assert result.failed and "more than 60 processes at once (sandbox.max_processes)" in result.text
+    assert bounded.use("bash", command="echo alive").text == "alive\n[exit code 0]"
+    assert sleepers(bounded) == []
+
+
+def test_a_file_that_does_not_end_is_ended_and_told(bounded: Workbench) -> None:
+    result = bounded.use("bash", command="yes > endless; echo after; exit 153")
+
+    assert "a file grew beyond what one may have (sandbox.max_file_bytes)" in result.text
+    assert (bounded.folder / "endless").stat().st_size == 5_000_000
+    assert bounded.use("bash", command="yes > endless").failed
+
+
+def test_what_takes_all_memory_is_ended_and_told(bounded: Workbench) -> None:
+    hoard = "import time; held = bytearray(b'x') * 400_000_000; time.sleep(60)"
+
+    result = bounded.use("bash", command=f'{sys.executable} -c "{hoard}"')
+
+    assert result.failed and "more than 300000000 bytes of memory (sandbox.max_memory_bytes)" in result.text
+
+
+def test_nothing_dumps_its_memory_and_the_kernel_takes_it_before_the_server(either: Workbench) -> None:
+    assert (
+        either.use("bash", command="ulimit -c; cat /proc/self/oom_score_adj").text == "0\n500\n[exit code 0]"
+    )
