@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness import shipped
+from harness import cutting, shipped
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
@@ -60,10 +60,9 @@ def render(config: Settings, template: str, **values: Any) -> str:
 def data(text: str, characters: int = DATA_CHARACTERS) -> str:
     """Foreign text between two lines of tildes, more of them than it has in a row anywhere."""
     plain = clean(text)
-    cut = (
-        "" if len(plain) <= characters else f"\n[{len(plain) - characters} more characters are left out here]"
-    )
-    plain = plain[:characters].rstrip("\n") + cut
+    kept = cutting.beginning(plain, characters)
+    cut = "" if kept == plain else f"\n[{len(plain) - len(kept)} more characters are left out here]"
+    plain = kept.rstrip("\n") + cut
     longest = max((len(run) for run in re.findall("~+", plain)), default=0)
     fence = "~" * max(4, longest + 1)
     return f"{fence}\n{plain}\n{fence}"
@@ -72,7 +71,7 @@ def data(text: str, characters: int = DATA_CHARACTERS) -> str:
 def line(text: str, characters: int = LINE_CHARACTERS) -> str:
     """Foreign text as part of one line."""
     words = " ".join(clean(text).split())
-    return words if len(words) <= characters else f"{words[:characters]}…"
+    return words if len(words) <= characters else f"{cutting.beginning(words, characters).rstrip()}…"
 
 
 def clean(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fordjent.agent import context
 from fordjent.models.messages import Message, system, user
 from fordjent.models.model import Model, ModelFailure
+from harness import cutting
 
 LONGEST_SUMMARY_CHARACTERS = 12_000
 CHARACTERS_PER_TOKEN = 3
@@ -38,6 +39,8 @@ async def of(model: Model, left_out: Sequence[Message], most_tokens: int) -> str
 
 
 def _told(message: Message) -> str:
-    calls = "".join(f"\ncalls {call.name} {call.arguments[:2000]}" for call in message.tool_calls)
+    calls = "".join(
+        f"\ncalls {call.name} {cutting.beginning(call.arguments, 2000)}" for call in message.tool_calls
+    )
     text = context.shortened(message.content) if message.role == "tool" else message.content
     return f"## {message.name or message.role}\n{text}{calls}"

@@ -19,6 +19,7 @@ from fordjent.agent.protocols import (
 )
 from fordjent.models.messages import Answer, Message, ToolCall, ToolSpec, answer_to, user
 from fordjent.models.model import Model, ModelFailure
+from harness import cutting
 
 __all__ = ["Conversation", "Ended", "Limits", "Reason", "ToolResult", "Toolbox", "Watch", "run"]
 
@@ -132,7 +133,7 @@ def _wrong_with(call: ToolCall, tools: Sequence[ToolSpec], answer: Answer) -> st
     why = " Your answer was cut off at its longest length." if answer.finish_reason == "length" else ""
     return (
         f"Error: the arguments of {call.name} are no JSON object, so nothing was done.{why} "
-        f"They began: {call.arguments[:200]}"
+        f"They began: {cutting.beginning(call.arguments, 200)}"
     )
 
 

@@ -16,6 +16,7 @@ from fordjent.models import estimating, wire
 from fordjent.models.endpoint import AttemptFailed, FailedKind
 from fordjent.models.messages import Answer, Message, ToolSpec, Usage
 from harness import config as toml
+from harness import cutting
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
@@ -113,7 +114,7 @@ class OpenAIEndpoint:
 
 def _refusal(error: APIStatusError) -> AttemptFailed:
     status = error.status_code
-    said = f"HTTP {status}: {' '.join(error.response.text.split())[:500]}"
+    said = f"HTTP {status}: {cutting.beginning(' '.join(error.response.text.split()), 500)}"
     kind: FailedKind
     if status in (401, 403):
         kind = "auth"

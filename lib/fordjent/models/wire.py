@@ -15,6 +15,7 @@ import msgspec
 
 from fordjent.config import Provider
 from fordjent.models.messages import FinishReason, Message, ToolCall, ToolSpec, Usage
+from harness import cutting
 
 Json = dict[str, Any]
 
@@ -83,7 +84,11 @@ def read(body: bytes, *, parallel_tools: bool = True) -> Reply:
     """
     answer = msgspec.json.decode(body, type=_Answer, strict=False)
     if not answer.choices:
-        said = msgspec.json.encode(answer.error).decode()[:500] if answer.error else "it has no choices"
+        said = (
+            cutting.beginning(msgspec.json.encode(answer.error).decode(), 500)
+            if answer.error
+            else "it has no choices"
+        )
         raise msgspec.ValidationError(said)
     choice = answer.choices[0]
     calls = _calls(choice.message.tool_calls or [])

@@ -11,13 +11,13 @@ from fordjent.deciding.actions import Input
 from fordjent.memory.recall import NOTHING, Past
 from fordjent.roles.roles import Role
 from fordjent.sessions.facts import Subject
-from harness import templates
+from harness import cutting, templates
 from harness.errors import BadData
 from harness.git import Git
 from harness.objects import Entry
 
 INSTRUCTIONS = (b".fordjent", b"instructions.md")
-INSTRUCTIONS_BYTES = 32 * 1024
+INSTRUCTIONS_CHARACTERS = 32 * 1024
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,8 +110,9 @@ def instructions(git: Git, commit: str) -> str:
         text = git.objects.read(entry.oid) if entry.is_file else b""
     except BadData:  # no such commit: the repository is empty
         return ""
-    cut = "" if len(text) <= INSTRUCTIONS_BYTES else "\n[the rest is left out]"
-    return text[:INSTRUCTIONS_BYTES].decode("utf-8", "replace") + cut
+    plain = text.decode("utf-8", "replace")
+    cut = "" if len(plain) <= INSTRUCTIONS_CHARACTERS else "\n[the rest is left out]"
+    return cutting.beginning(plain, INSTRUCTIONS_CHARACTERS) + cut
 
 
 def _render(config: Config, template: str, brief: Brief, inputs: Sequence[Input], *, goes_on: bool) -> str:

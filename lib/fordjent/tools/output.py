@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from harness import cutting
 from harness.redaction import Redactor
 
 CAP = 30_000
@@ -36,6 +37,16 @@ def cut(text: str, cap: int = CAP) -> str:
     first, last = _shares(cap)
     left_out = len(text) - first - last
     return f"{text[:first]}\n[… {left_out} characters are left out here …]\n{text[-last:]}"
+
+
+def cut_whole(text: str, cap: int = CAP) -> str:
+    """The same of a text in which there may be secrets still: none of them is cut in two."""
+    if len(text) <= cap:
+        return text
+    first, last = _shares(cap)
+    head, tail = cutting.beginning(text, first), cutting.ending(text, last)
+    left_out = len(text) - len(head) - len(tail)
+    return f"{head}\n[… {left_out} characters are left out here …]\n{tail}"
 
 
 def listed(lines: Iterable[str], nothing: str) -> str:

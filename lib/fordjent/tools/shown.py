@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fordjent.forge.types import Comment, Issue, Pull
 from fordjent.marker import unmarked
-from fordjent.tools.output import cut
+from fordjent.tools.output import cut_whole
 
 BODY = 12_000
 """Characters of an issue's own text."""
@@ -37,7 +37,7 @@ def pull_line(pull: Pull) -> str:
 
 def words(author: str, text: str, cap: int) -> str:
     """What somebody wrote, between lines that say so: information, whatever it asks for."""
-    shown = cut(unmarked(text), cap)
+    shown = cut_whole(unmarked(text), cap)
     return f"by {author}:\n" + "\n".join(f"> {line}" for line in shown.splitlines() or ["(no text)"])
 
 
