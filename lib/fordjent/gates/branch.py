@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from fordjent import threads
+from fordjent.gates import prefix
 from fordjent.gates.gate import Blocked, Passed, Proposal, listed
 from fordjent.gates.protection import default_branch, is_protected
 from fordjent.workspaces.place import Place, changed_files
@@ -49,6 +50,7 @@ def _check(proposal: Proposal) -> Passed | Blocked:
             open_files,
             tip,
         )
+    tip = prefix.put(place)
     if not place.control.text("rev-list", "--max-count=1", tip, "--not", place.base_commit):
         return _blocked(
             f"{place.branch} has no commit that {place.base} does not have",

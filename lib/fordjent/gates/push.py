@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fordjent import threads
+from fordjent.gates import prefix
 from fordjent.gates.gate import Blocked, Passed, Proposal, listed
 from fordjent.gates.protection import default_branch, is_protected
 from fordjent.workspaces import remote
@@ -40,7 +41,7 @@ def push(place: Place, protected: Sequence[str]) -> Passed | Blocked:
         )
     if place.begins_at and place.is_first:  # it would become the default branch
         return _blocked("the repository has no commit yet", "Its first one goes by forgejo_create_pr.")
-    tip = place.head()
+    tip = prefix.put(place)
     objection = _objection(place, tip)
     if objection:
         return objection
@@ -56,7 +57,7 @@ def first(place: Place) -> Passed | Blocked:
     Raises:
         TryLater: the forge did not answer.
     """
-    tip, ref = place.head(), f"refs/heads/{place.base}"
+    tip, ref = prefix.put(place), f"refs/heads/{place.base}"
     objection = _objection(place, tip)
     if objection:
         return objection

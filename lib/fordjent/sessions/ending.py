@@ -94,6 +94,7 @@ async def keep(context: Context, place: Place, title: str) -> Kept:
         verdict = await threads.run_in(place.root, push.push, place, protected)
         if isinstance(verdict, Blocked):
             return Kept(commit=head, withheld=withheld, failed=context.redactor.redact(verdict.reason))
+        head = verdict.commit or head
         reached("branch-kept")
         await annotating.annotate(context, place)
         ahead, _ = await threads.run(place.control.ahead_behind, head, place.base_commit)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fordjent.gates import branch
+from fordjent.gates import branch, push
 from fordjent.gates.gate import Blocked, Passed
 from fordjent.gates.protection import is_protected
-from tests.support.proposals import Desk
+from tests.support.proposals import REPOSITORY, Desk
 from tests.support.workshop import agent, commit
 
 
@@ -40,6 +40,48 @@ def test_what_is_wrong_is_named_one_thing_at_a_time(at: Desk) -> None:
     assert "base is other" in blocked(at, place, base="other").reason
     agent(place, "switch", "-q", "--detach")
     assert "HEAD is not on" in blocked(at, place).reason
+
+
+def test_commits_that_passed_the_hook_by_get_the_prefix_before_they_are_pushed(at: Desk) -> None:
+    place = at.issue()
+    first = commit(place, {"c.txt": "c\n"}, "Passed by")
+    agent(place, "switch", "-qc", "aside", "HEAD~1")
+    commit(place, {"d.txt": "d\n"}, "[agent-automation] As it should be")
+    agent(place, "switch", "-q", place.branch)
+    agent(place, "merge", "-q", "--no-ff", "-m", "Bring both together\n\nWith a body.", "aside")
+    before = agent(place, "rev-parse", "HEAD")
+
+    found = verdict(at, place)
+
+    assert isinstance(found, Passed) and found.commit == agent(place, "rev-parse", "HEAD") != before
+    told = agent(place, "log", "--format=%s", "origin/main..HEAD").splitlines()
+    assert sorted(told) == [
+        "[agent-automation] As it should be",
+        "[agent-automation] Bring both together",
+        "[agent-automation] Passed by",
+    ]
+    assert agent(place, "diff", "--stat", before, "HEAD") == agent(place, "status", "--short") == ""
+    assert agent(place, "log", "-1", "--format=%b") == "With a body."
+    assert agent(place, "log", "-1", "--format=%an %ad", first) in agent(place, "log", "--format=%an %ad")
+    assert verdict(at, place) == found
+
+
+def test_nothing_is_pushed_without_the_prefix_and_what_people_wrote_stays_theirs(at: Desk) -> None:
+    place = at.issue()
+    commit(place, {"c.txt": "c\n"})
+    assert isinstance(push.push(place, ["main"]), Passed)
+    at.alice.push(REPOSITORY, place.branch, {"d.txt": "d\n"}, "A person's own words")
+    place.fetch()
+    agent(place, "reset", "-q", "--hard", f"origin/{place.branch}")
+    place.saw(place.remote_head)
+    agent(place, "rebase", "-q", "--force-rebase", f"origin/{place.base}")
+    commit(place, {"e.txt": "e\n"}, "Passed by")
+
+    assert isinstance(push.push(place, ["main"]), Passed)
+
+    told = agent(place, "log", "-3", "--format=%s").splitlines()
+    assert told == ["[agent-automation] Passed by", "A person's own words", "[agent-automation] Work"]
+    assert at.on_forge(place.branch) == agent(place, "rev-parse", "HEAD")
 
 
 def test_secrets_large_files_and_what_programs_leave_are_named(at: Desk) -> None:
