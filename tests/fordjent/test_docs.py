@@ -35,7 +35,7 @@ def rows(heading: str) -> list[list[str]]:
 
 def test_the_configuration_of_the_set_up_works(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORDJENT_WEBHOOK_SECRET", "FORGEJO_TOKEN", "OPENAI_API_KEY"):
-        monkeypatch.setenv(name, f"a value of {name}")
+        monkeypatch.setenv(name, f"a-value-of-{name}")
     (place / "config.toml").write_text(block("toml"), encoding="utf-8")
     assert configuration.load().first_provider == "main"
 
