@@ -8,6 +8,7 @@ several; what came of the run is judged by the same evidence.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 import time
@@ -33,6 +34,7 @@ from fordjent.tools.ground import Ground
 from fordjent.tools.local import LOCAL
 from fordjent.tools.scope import NotHere
 from fordjent.tools.toolbox import Toolbox
+from fordjent.workspaces import agent_files
 from harness import adapter as adapters
 from harness import agent_environment, agent_output, invocation, placeholders, shipped, supervision, sweeping
 from harness.adapter import Adapter
@@ -43,6 +45,10 @@ from harness.supervision import EndedBy, Limits
 
 KILL_GRACE_SECONDS = 10.0
 SILENCE_SECONDS = 1200.0
+OF_BASE = (
+    "Files that configure agents (CLAUDE.md, AGENTS.md, .mcp.json, .claude/ and the like) are the base branch's in this "
+    "folder, whatever the pull request makes of them: its own are in its diff."
+)
 
 _REPORTED: dict[str, Reason] = {
     "turn_limit": "max_turns",
@@ -88,7 +94,9 @@ async def run(given: AgentRun) -> Ended:
     except ModelFailure as failure:
         return Ended("budget", failure.message, 0, failure)
     async with socket.listen(toolbox, scope.ground.run_folder.socket) as listener:
-        working = asyncio.ensure_future(threads.run(_supervise, given, adapter, scope.ground, prompt, chosen))
+        working = asyncio.ensure_future(
+            threads.run(_supervise_apart, given, adapter, scope.ground, prompt, chosen)
+        )
         try:
             ended, said = await asyncio.shield(working)
         except asyncio.CancelledError:
@@ -137,10 +145,22 @@ def _prompt(given: AgentRun, adapter: Adapter, messages: list[Message], toolbox:
     config = given.context.config
     told = [messages[0].content, messages[-1].content]
     first_lines = [(spec.name, spec.description.splitlines()[0]) for spec in toolbox.specs()]
-    return "\n\n".join([told[0], briefing.programs(config, first_lines, adapter.takes_tools), told[1]])
+    place = toolbox.scope.session.place
+    if place is not None and place.for_reading:
+        told.append(OF_BASE)
+    return "\n\n".join([told[0], briefing.programs(config, first_lines, adapter.takes_tools), *told[1:]])
 
 
 # ---- in a thread
+
+
+def _supervise_apart(
+    given: AgentRun, adapter: Adapter, ground: Ground, prompt: str, names: tuple[str, ...]
+) -> tuple[supervision.Ended, Said]:
+    """Without what a stranger's pull request would configure the CLI with."""
+    place = given.toolbox.scope.session.place
+    with agent_files.of_base(place) if place else contextlib.nullcontext():
+        return _supervise(given, adapter, ground, prompt, names)
 
 
 def _supervise(
