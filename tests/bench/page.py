@@ -12,7 +12,7 @@ from tests.bench.intake import Rate
 from tests.bench.looping import StepRow
 from tests.bench.measuring import Pair
 from tests.bench.pages import Growth
-from tests.bench.sessions import Crowd
+from tests.bench.sessions import BARE_SESSIONS, Crowd
 
 INTRODUCTION = """\
 # Benchmarks
@@ -74,12 +74,15 @@ class Results:
     pages: list[Pair] = field(default_factory=list)
     growth: Growth | None = None
     crowd: Crowd | None = None
+    failed: list[str] = field(default_factory=list)
+    """Sections that are not whole, by what they measure."""
 
 
 def text(results: Results) -> str:
     parts = [
         INTRODUCTION,
         _machine(results.turns),
+        *([f"Not measured, since it failed: {', '.join(results.failed)}.\n"] if results.failed else []),
         "## Choosing among many issues\n\n" + _pairs(results.selecting, peak=True),
         "## Writing\n\n" + _pairs(results.writing, peak=True),
         "## A look with nothing to do\n\nThe baseline is a fetch from the same origin.\n\n"
@@ -104,12 +107,33 @@ def text(results: Results) -> str:
 
 
 def _crowd(crowd: Crowd) -> str:
+    each, bare = crowd.cpu_seconds / crowd.sessions, crowd.bare.cpu_seconds
+    shell = crowd.bare.seconds * crowd.sessions
     return (
-        "## Sessions at once\n\nIssues of one repository, each in a worktree of its own, worked until they ask a person. The model is "
-        "a script\nthat takes its time, so that all of them wait for it together; git and the forge have the same processors.\n\n"
-        f"{crowd.sessions} sessions, {crowd.at_once} calls of the model at once: {crowd.seconds:.0f} s, of which the model alone takes "
-        f"{crowd.model_seconds:.0f} s;\n{crowd.memory_mb:.0f} MB at most, {crowd.cpu_seconds:.0f} s of the processor; /healthz answered "
-        f"within {crowd.answer_seconds:.2f} s.\n"
+        f"## {crowd.sessions} sessions at once\n\nIssues of one repository, each in a worktree of its own, worked until they ask a person. "
+        "The model is a script\nthat takes its time, so that all of them wait for it together; git and the forge have the same "
+        "processors. The baseline is a\nshell that does one after the other what git has to do for them: a clone, and for each a "
+        f"fetch, a worktree, a commit, a push; measured with {min(crowd.sessions, BARE_SESSIONS)}, by the session.\n\n"
+        + _table(
+            ["what", "measured", "to compare"],
+            [
+                ["sessions at the model at a time", f"{crowd.at_once}", f"{crowd.sessions} sessions"],
+                [
+                    "until each had its first answer",
+                    _seconds(crowd.first_seconds),
+                    f"{_seconds(crowd.turn_seconds)} for an answer",
+                ],
+                [
+                    "until all were done",
+                    _seconds(crowd.seconds),
+                    f"{_seconds(crowd.model_seconds)} the model alone, {_seconds(shell)} the shell",
+                ],
+                ["processor, for each session", _seconds(each), f"{_seconds(bare)} the shell"],
+                ["memory of the server", f"{crowd.memory_mb:.0f} MB", "300 MB allowed"],
+                ["memory of the programs it started", f"{crowd.programs_mb:.0f} MB", ""],
+                ["/healthz meanwhile, at most", _seconds(crowd.answer_seconds), ""],
+            ],
+        )
     )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import compileall
 import os
 import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,37 +50,54 @@ QUICK = Sizes(
 
 
 def run(sizes: Sizes, target: Path) -> None:
-    """Measure, and write the page. ENT_REAL names a real ent to compare with."""
+    """Measure, and write the page, which says what could not be measured. ENT_REAL names a real ent to compare with."""
     compileall.compile_dir(ROOT / "lib", quiet=2)  # a start that compiles is not a usual one
     real = os.environ.get("ENT_REAL", "")
     results = Results(sizes.turns)
     with tempfile.TemporaryDirectory(prefix="ent-agent-bench-") as name:
         folder = Path(name)
         for size in sizes.trackers:
-            tracker = BigTracker.make(folder / f"tracker {size}", size)
-            print(f"select among {size:,}", flush=True)
-            results.selecting += selecting.measure(tracker, real, sizes.turns)
-            print(f"comment and state among {size:,}", flush=True)
-            results.writing += writing.measure(tracker, real, sizes.turns)
-        print("nothing to do", flush=True)
-        results.idle += looping.idle(Work.make(folder / "idle", 0), sizes.turns)
+            with _section(results, f"select, comment and state among {size:,}"):
+                tracker = BigTracker.make(folder / f"tracker {size}", size)
+                results.selecting += selecting.measure(tracker, real, sizes.turns)
+                results.writing += writing.measure(tracker, real, sizes.turns)
+        with _section(results, "nothing to do"):
+            results.idle += looping.idle(Work.make(folder / "idle", 0), sizes.turns)
         for issues in sorted({1, sizes.issues}):
-            print(f"{issues} to work", flush=True)
-            results.looping.append(looping.per_issue(folder / f"{issues} to work", issues, sizes.turns))
+            with _section(results, f"{issues} to work"):
+                results.looping.append(looping.per_issue(folder / f"{issues} to work", issues, sizes.turns))
         if SSHD:
-            with SshServer(folder / "sshd") as server:
-                for issues in sorted({1, sizes.issues}):
-                    print(f"{issues} to work, over ssh", flush=True)
-                    place = folder / f"{issues} over ssh"
-                    results.over_ssh.append(looping.per_issue(place, issues, sizes.turns, server))
-        results.steps = looping.steps(folder, sizes.issues)
-        print(f"{sizes.deliveries:,} deliveries", flush=True)
-        results.intake.append(intake.measure(folder / "intake", sizes.deliveries, sizes.turns))
-        print(f"{sizes.at_once} sessions at once", flush=True)
-        results.crowd = sessions.measure(folder / "sessions", sizes.at_once, sizes.turn_seconds)
-        print(f"pages of {sizes.sessions:,} sessions", flush=True)
-        results.pages, results.growth = pages.measure(
-            folder / "pages", sizes.sessions, sizes.model_turns, sizes.turns
-        )
+            _over_ssh(results, folder, sizes)
+        with _section(results, "steps"):
+            results.steps = looping.steps(folder, sizes.issues)
+        with _section(results, f"{sizes.deliveries:,} deliveries"):
+            results.intake.append(intake.measure(folder / "intake", sizes.deliveries, sizes.turns))
+        with _section(results, f"{sizes.at_once} sessions at once"):
+            results.crowd = sessions.measure(folder / "sessions", sizes.at_once, sizes.turn_seconds)
+        with _section(results, f"pages of {sizes.sessions:,} sessions"):
+            results.pages, results.growth = pages.measure(
+                folder / "pages", sizes.sessions, sizes.model_turns, sizes.turns
+            )
     target.write_text(page.text(results), encoding="utf-8")
     print(f"wrote {target}")
+    if results.failed:
+        raise SystemExit(f"not measured: {', '.join(results.failed)}")
+
+
+def _over_ssh(results: Results, folder: Path, sizes: Sizes) -> None:
+    with _section(results, "over ssh"), SshServer(folder / "sshd") as server:
+        for issues in sorted({1, sizes.issues}):
+            print(f"{issues} to work, over ssh", flush=True)
+            place = folder / f"{issues} over ssh"
+            results.over_ssh.append(looping.per_issue(place, issues, sizes.turns, server))
+
+
+@contextmanager
+def _section(results: Results, name: str) -> Iterator[None]:
+    """What fails in it is told, and loses no other section."""
+    print(name, flush=True)
+    try:
+        yield
+    except Exception:
+        traceback.print_exc()
+        results.failed.append(name)

@@ -28,6 +28,9 @@ def test_the_page_has_every_comparison_and_nothing_of_the_machines_paths(place: 
         "| worktree | 1.0 | ",
         "| 100 deliveries of 5,096 bytes over 32 connections | ",
         "connections: ",
+        "## 3 sessions at once",
+        "| until each had its first answer | ",
+        "| memory of the server | ",
         "`/admin`, 20 sessions and 200 turns | ",
         "more requests for `/admin`: ",
     ):
