@@ -9,6 +9,7 @@ from harness.command_line import cli
 
 if TYPE_CHECKING:
     from fordjent.config import Config
+    from harness.redaction import Redactor
 
 
 class Command(command.Command):
@@ -29,8 +30,11 @@ class LoggingCommand(Command):
 
     verbose = cli.Flag(["-v", "--verbose"], help="log what is done in detail")
 
-    def begin_log(self, config: Config) -> None:
+    def begin_log(self, config: Config) -> Redactor:
+        """What the log is redacted by: a secret that it learns later is in no later line."""
         from fordjent.context import redactor_of
         from fordjent.serving import logs
 
-        logs.begin(config.log, redactor_of(config), verbose=bool(self.verbose))
+        redactor = redactor_of(config)
+        logs.begin(config.log, redactor, verbose=bool(self.verbose))
+        return redactor

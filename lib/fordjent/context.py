@@ -78,7 +78,7 @@ class Context:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, config: Config) -> AsyncIterator[Context]:
+    async def open(cls, config: Config, redactor: Redactor | None = None) -> AsyncIterator[Context]:
         """Database and forge client, closed at the end. Nothing is asked of the forge.
 
         Raises:
@@ -88,7 +88,7 @@ class Context:
 
         from fordjent.forge.forge import Forge
 
-        redactor = redactor_of(config)
+        redactor = redactor or redactor_of(config)
         forge = Forge(
             config.forgejo.url,
             config.forgejo.token,

@@ -11,7 +11,7 @@ import msgspec
 
 from harness import __version__, process
 from harness.command_line import SwitchError, cli
-from harness.errors import EX_SOFTWARE, Failure, Usage, of_disk
+from harness.errors import EX_SOFTWARE, Failure, OutputRefused, Usage, of_disk
 from harness.streams import open_closed_streams, speak_utf8
 
 PARENT_VARIABLE = "ENT_AGENT_PARENT"
@@ -47,17 +47,21 @@ class Command(cli.Application):
             report(failure)
             exit_code = failure.exit_code
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _leave(1)
             exit_code = 0
         except KeyboardInterrupt:
             exit_code = 130
         except Exception as error:
-            refused = of_disk(error) if isinstance(error, OSError) else None
+            refused = _output_refused() or of_disk(error) if isinstance(error, OSError) else None
             if refused:
                 report(refused)
                 exit_code = refused.exit_code
             else:
                 traceback.print_exc()
+        left = _output_refused()
+        if left:
+            report(left)
+            exit_code = left.exit_code
         sys.exit(exit_code)
 
     # plumbum prints usage errors, and the whole help, on stdout: into the next step
@@ -84,8 +88,30 @@ def error_fields(failure: Failure) -> dict[str, Any]:
 def report(failure: Failure | msgspec.Struct) -> None:
     """The failure, or a record's `error`, on stderr: one line of JSON (docs/contract.md)."""
     shown = error_fields(failure) if isinstance(failure, Failure) else failure
-    sys.stderr.buffer.write(msgspec.json.encode(shown) + b"\n")
-    sys.stderr.buffer.flush()
+    try:
+        sys.stderr.buffer.write(msgspec.json.encode(shown) + b"\n")
+        sys.stderr.buffer.flush()
+    except OSError:  # nobody can be told: the exit code still says it
+        _leave(2)
+
+
+def _output_refused() -> OutputRefused | None:
+    """Whether stdout does not take what is left for it, which is then given up: else Python ends with its own 120."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave(1)
+    except OSError as error:
+        _leave(1)
+        return OutputRefused(f"stdout: {error.strerror}", hint="make room where the output goes")
+    return None
+
+
+def _leave(descriptor: int) -> None:
+    """Let what is written there from now on go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def _usage_errors_raised(parse: Any, *args: Any) -> Any:

@@ -12,6 +12,7 @@ EX_USAGE = 64
 EX_DATAERR = 65
 EX_UNAVAILABLE = 69
 EX_SOFTWARE = 70
+EX_IOERR = 74
 EX_TEMPFAIL = 75
 EX_NOPERM = 77
 EX_CONFIG = 78
@@ -73,6 +74,14 @@ class Busy(TryLater):
     code = "busy"
 
 
+class OutputRefused(Failure):
+    """What reads our stdout, or the disk below it, takes no more."""
+
+    exit_code = EX_IOERR
+    code = "output_refused"
+    retry = True
+
+
 class NotLoggedIn(Failure):
     """The agent CLI needs a person to log in."""
 
@@ -95,4 +104,6 @@ def of_disk(error: OSError) -> Failure | None:
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         folders = "Fordjent: state.dir; ent-agent: state_dir, ssh_key_dir"
         return BadConfig(where, hint=f"let this user write there, or name another folder ({folders})")
+    if error.errno in (errno.ENOTDIR, errno.ENAMETOOLONG):
+        return BadConfig(where, hint="name another path: a part of this one is no folder, or too long")
     return None

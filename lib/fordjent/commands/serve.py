@@ -20,8 +20,8 @@ class Serve(LoggingCommand):
         from harness.process import hide_memory
 
         hide_memory()  # without a sandbox an agent's programs could read the tokens in it
-        self.begin_log(config)
-        return uvloop.run(process.serve(config))
+        redactor = self.begin_log(config)
+        return uvloop.run(process.serve(config, redactor=redactor))
 
 
 def main() -> None:

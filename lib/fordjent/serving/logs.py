@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping, MutableMapping
-from typing import Any, TextIO
+from contextlib import suppress
+from typing import Any, TextIO, cast
 
 import stamina
 import structlog
@@ -48,10 +49,10 @@ def begin(config: Log, redactor: Redactor, stream: TextIO = sys.stderr, *, verbo
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(stream),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Lossy(stream))),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(stream)
+    handler = logging.StreamHandler(cast(TextIO, _Lossy(stream)))
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
@@ -67,6 +68,21 @@ def begin(config: Log, redactor: Redactor, stream: TextIO = sys.stderr, *, verbo
 def _tell_retry(details: stamina.instrumentation.RetryDetails) -> None:
     why = str(details.caused_by)
     structlog.get_logger().info("tried again", why=why, attempt=details.retry_num, seconds=details.wait_for)
+
+
+class _Lossy:
+    """A stream on a disk that may be full: a line that cannot be written must end nothing."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 class _Redaction:

@@ -28,6 +28,7 @@ from fordjent.tools import permission
 from harness import config as toml
 from harness import lock
 from harness.errors import EX_OK, EX_SOFTWARE, BadConfig, TryLater, of_disk
+from harness.redaction import Redactor
 
 CONNECTIONS = 512
 """More at once are answered 503."""
@@ -46,8 +47,10 @@ class Part(Protocol):
 MakePart = Callable[[Context], Part]
 
 
-async def serve(config: Config, parts: Sequence[MakePart] | None = None) -> int:
-    """Until it is told to end; the exit code.
+async def serve(
+    config: Config, parts: Sequence[MakePart] | None = None, *, redactor: Redactor | None = None
+) -> int:
+    """Until it is told to end; the exit code. `redactor`: the log's, which learns secrets with the rest.
 
     Raises:
         Busy: another server works in this state folder.
@@ -66,7 +69,7 @@ async def serve(config: Config, parts: Sequence[MakePart] | None = None) -> int:
     with lock.held(config.state_dir / "serve.lock", what=f"{config.state_dir}"):
         with toml.naming(config.path, "server"):
             listener = _listen(config.server)
-        async with Context.open(config) as context:
+        async with Context.open(config, redactor) as context:
             made = [make(context) for make in (_all_parts() if parts is None else parts)]
             return await _Process(context, listener, made).run()
 
