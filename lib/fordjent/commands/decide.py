@@ -10,7 +10,7 @@ import msgspec
 
 from fordjent.cli import Command
 from harness.command_line import cli
-from harness.errors import BadConfig
+from harness.errors import BadConfig, BadData
 
 if TYPE_CHECKING:
     from fordjent.config import Config
@@ -69,6 +69,8 @@ class Decide(Command):
         from fordjent.deciding.event import guess_type, read
 
         body = sys.stdin.buffer.read()
+        if not body.strip():
+            raise BadData("standard input is empty", hint="give a delivery's JSON document: < delivery.json")
         event = read(self.event_type or guess_type(body), body)
         config = self._config()
         found, permission = _known(config, event)

@@ -52,7 +52,7 @@ class Receive(Command):
         try:
             arrived = delivery.trusted(headers, body)
         except Rejected as rejected:
-            raise BadData(rejected.why, hint="name the event with --event or --headers") from rejected
+            raise BadData(rejected.why, hint=rejected.hint) from rejected
         database = open_database(config)
         try:
             accepted = database.submit(deliveries.accept, arrived, time.time()).result()

@@ -15,7 +15,7 @@ from fordjent.context import Context
 from fordjent.deciding.event import Event, Verdict
 from fordjent.deciding.facts import WRITERS, Identity, Inline, KnownReview
 from fordjent.forge import issues, repositories, reviews, users
-from fordjent.forge.errors import NotAllowed, NotFound
+from fordjent.forge.errors import NotAllowed, NotFound, Unreachable
 from fordjent.forge.forge import Forge
 from fordjent.forge.types import Review
 from fordjent.scheduling import observing
@@ -28,7 +28,18 @@ PERMISSION_SECONDS = 300.0
 REFUSAL_SECONDS = 30.0
 """The same for somebody who may not write: they may have been let in since, and wait."""
 
+REFUSED_SECONDS = 60.0
+"""After so long a role's token that the forge refused, or did not answer for, is asked about again."""
+
+OWN_REFUSED_SECONDS = 5.0
+"""The same for forgejo.token, without which nothing is decided."""
+
 MOST_KNOWN = 4096
+
+OWN = ""
+"""Stands for forgejo.token among the names of roles."""
+
+NEW_TOKEN = "make a new token for that account, and put it there in config.toml"
 
 _STATES: dict[Verdict, str] = {"approved": "APPROVED", "rejected": "REQUEST_CHANGES", "comment": "COMMENT"}
 
@@ -39,12 +50,15 @@ class Questions:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._identity: Identity | None = None
+        self._good_until = float("inf")
+        self._refused: tuple[NotAllowed, float] | None = None
+        self._logins: dict[str, str] = {}
         self._permissions: dict[tuple[str, str], tuple[str, float]] = {}
         self._asking: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
 
     async def identity(self) -> Identity:
         async with self._one("identity"):
-            if self._identity is None:
+            if self._identity is None or time.monotonic() >= self._good_until:
                 self._identity = await self._ask_identity()
             return self._identity
 
@@ -128,15 +142,41 @@ class Questions:
         )
 
     async def _ask_identity(self) -> Identity:
+        """What a role's token does not tell now is asked later: it is no reason to let events wait."""
         config = self._context.config
-        own = await self._login(self._context.forge)
-        by_role = {
-            name: await self._login(self._context.forge.as_role(role.token))
-            for name, role in config.roles.items()
-            if role.token
-        }
+        own = await self._own_login()
+        good_until = float("inf")
+        for name, role in config.roles.items():
+            if role.token and name not in self._logins:
+                try:
+                    self._logins[name] = await self._login(self._context.forge.as_role(role.token))
+                except NotAllowed as refused:
+                    good_until = time.monotonic() + REFUSED_SECONDS
+                    self._say_refused(f"roles.{name}.token", refused)
+                except Unreachable as failure:
+                    good_until = time.monotonic() + REFUSED_SECONDS
+                    self._context.log.warning("role.login_unknown", role=name, why=failure.message)
+        self._good_until = good_until
+        by_role = self._logins
         logins = [*config.forgejo.bot_logins, own, *by_role.values()]
         return Identity(frozenset(login.casefold() for login in logins if login), by_role.get("reviewer", ""))
+
+    async def _own_login(self) -> str:
+        """Asked once; a refusal stands for a while, for however many events."""
+        if OWN in self._logins:
+            return self._logins[OWN]
+        if self._refused and time.monotonic() < self._refused[1]:
+            raise self._refused[0]
+        try:
+            self._logins[OWN] = await self._login(self._context.forge)
+        except NotAllowed as refused:
+            self._refused = refused, time.monotonic() + OWN_REFUSED_SECONDS
+            self._say_refused("forgejo.token", refused)
+            raise
+        return self._logins[OWN]
+
+    def _say_refused(self, key: str, refused: NotAllowed) -> None:
+        self._context.log.error("token.refused", key=key, why=refused.message, hint=NEW_TOKEN)
 
     async def _login(self, forge: Forge) -> str:
         """ "": the token may not ask who it is; then `bot_logins` has to say it."""

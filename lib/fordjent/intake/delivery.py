@@ -20,10 +20,12 @@ HIGHEST_NUMBER = 2**53
 class Rejected(Exception):
     """The sender gets `status` and `why`, and nothing is stored."""
 
-    def __init__(self, status: int, why: str) -> None:
+    def __init__(self, status: int, why: str, hint: str = "") -> None:
+        """`hint`: the way out, for a person who has the delivery in a file."""
         super().__init__(why)
         self.status = status
         self.why = why
+        self.hint = hint
 
 
 class Delivery(msgspec.Struct, frozen=True):
@@ -92,13 +94,14 @@ _ID = re.compile(r"[!-~]{1,200}")
 def _delivery(headers: Mapping[str, str], document: bytes) -> Delivery:
     event = _first(headers, "event") or _first(headers, "event-type")
     if not event:
-        raise Rejected(400, "no X-Forgejo-Event")
+        raise Rejected(400, "no X-Forgejo-Event", "name the event with --event or --headers")
     head = _head(document)
     event_type = _first(headers, "event-type") or kinds.precise(event, head.action)
     repository = head.repository.full_name if head.repository else ""
     is_known = event_type in kinds.KNOWN
     if not is_repository(repository) and (is_known or repository):
-        raise Rejected(400, "repository.full_name is not like owner/name")
+        why = "repository.full_name is not like owner/name"
+        raise Rejected(400, why, "the document needs the repository that it is about")
     return Delivery(
         id=_id(headers),
         event_id=str(uuid.uuid4()),
@@ -124,14 +127,16 @@ def _document(headers: Mapping[str, str], body: bytes) -> bytes:
         )
         return fields["payload"][0].encode("utf-8", "surrogateescape")
     except (UnicodeDecodeError, ValueError, KeyError) as error:
-        raise Rejected(400, "the form has no field payload") from error
+        why = "the form has no field payload"
+        raise Rejected(400, why, "leave its content-type out of --headers if it is JSON") from error
 
 
 def _head(document: bytes) -> _Head:
     try:
         return _HEADS.decode(document)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # also ValidationError: of another shape
-        raise Rejected(400, "the body is no JSON object of a forge's event") from error
+        why = "the body is no JSON object of a forge's event"
+        raise Rejected(400, why, "give the delivery's JSON document on standard input") from error
 
 
 def _first(headers: Mapping[str, str], name: str) -> str:
@@ -141,7 +146,8 @@ def _first(headers: Mapping[str, str], name: str) -> str:
 def _id(headers: Mapping[str, str]) -> str:
     given = _first(headers, "delivery")
     if given and not _ID.fullmatch(given):
-        raise Rejected(400, "X-Forgejo-Delivery is no id")
+        why = "X-Forgejo-Delivery is no id"
+        raise Rejected(400, why, "up to 200 visible ASCII characters, or none for a new one")
     return given or str(uuid.uuid4())
 
 
@@ -149,6 +155,7 @@ def _number(head: _Head) -> int:
     for of in (head.issue, head.pull_request, head):
         if of and of.number:
             if not 0 < of.number < HIGHEST_NUMBER:
-                raise Rejected(400, "the number is none of an issue")
+                why = "the number is none of an issue"
+                raise Rejected(400, why, "the numbers of issues begin with 1")
             return of.number
     return 0

@@ -52,6 +52,23 @@ async def answers(context: Context) -> AsyncIterator[Finding]:
         )
         return
     yield ok("bot", f"the token is {login}'s")
+    for name, role in config.roles.items():
+        if role.token:
+            yield await _role_token(context.forge.as_role(role.token), config, name)
+
+
+async def _role_token(forge: Forge, config: Config, name: str) -> Finding:
+    """
+    Raises:
+        Unreachable: the forge does not answer.
+    """
+    key = f"roles.{name}.token"
+    try:
+        return ok(key, f"it is {(await users.me(forge)).login}'s")
+    except NotAllowed as refused:
+        said = f"{config.forgejo.url} refuses it" if refused.status == 401 else "it lacks read:user"
+        finding = problem if refused.status == 401 else warning
+        return finding(key, said, f"make a new one for that account, and put it into {key} of config.toml")
 
 
 async def repository(context: Context, name: str) -> AsyncIterator[Finding]:

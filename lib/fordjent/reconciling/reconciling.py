@@ -19,7 +19,7 @@ from fordjent.forge.types import Issue, Pull
 from fordjent.intake.delivery import Delivery
 from fordjent.reconciling import asking, comparing, documents, mending
 from fordjent.reconciling.comparing import Handled, Listed, Missed
-from fordjent.store import deliveries, handled, issues
+from fordjent.store import counters, deliveries, handled, issues
 from harness.effects import reached
 
 OVERLAP_SECONDS = 600.0
@@ -119,6 +119,8 @@ async def _over(
 
 def _store(connection: Connection, repository: str, made: list[Delivery], lost: list[int], now: float) -> int:
     new = _add(connection, made, now)
+    if new:
+        counters.add(connection, counters.MISSED, new)
     for number in lost:
         known = issues.get(connection, repository, number)
         if known:

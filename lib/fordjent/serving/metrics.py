@@ -47,6 +47,11 @@ def _families(connection: Connection) -> Iterable[Metric]:
     yield tokens
     yield CounterMetricFamily("fordjent_cost_total_total", "US dollars spent on models.", numbers.cost_usd)
     yield _deliveries(connection)
+    yield CounterMetricFamily(
+        "fordjent_reconcile_missed",
+        "Events that no webhook told of, found by the reconcile.",
+        counters.value(connection, counters.MISSED),
+    )
     states = GaugeMetricFamily("fordjent_sessions_by_state", "Sessions by state.", labels=["state"])
     for state, count in by_state.items():
         states.add_metric([state], count)

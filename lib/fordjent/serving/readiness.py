@@ -25,7 +25,7 @@ REFUSED = (401, 403)
 
 
 class Missing(msgspec.Struct):
-    """`what`: database | forge | model NAME."""
+    """`what`: database | forge | roles.NAME.token | model NAME."""
 
     what: str
     why: str
@@ -57,7 +57,12 @@ class Readiness:
         models = [
             (f"model {name}", partial(why_not_model, config, one)) for name, one in config.providers.items()
         ]
-        return [("database", self._database), ("forge", self._forge), *models]
+        tokens = [
+            (f"roles.{name}.token", partial(self._token, role.token))
+            for name, role in config.roles.items()
+            if role.token
+        ]
+        return [("database", self._database), ("forge", self._forge), *tokens, *models]
 
     async def _database(self) -> str:
         """It answers, its writer is alive, and there is room for what comes in."""
@@ -78,6 +83,16 @@ class Readiness:
             if error.status == 403:  # a scope that this question needs, and others may not
                 return ""
             return f"answers {error.status}" if error.status else "cannot be reached"
+        return ""
+
+    async def _token(self, token: str) -> str:
+        """Of a role with an account of its own; that the forge is away is told once, as `forge`."""
+        from fordjent.forge import errors, users
+
+        try:
+            await users.me(self._context.forge.as_role(token))
+        except errors.ForgeError as error:
+            return "the forge refuses it" if error.status == 401 else ""
         return ""
 
 

@@ -1,8 +1,8 @@
 """How a session shows on the forge: labels, one status comment that is edited, and reactions.
 
-All of it is derived from what the database has, and repeatable. It is courtesy: where the forge refuses
-it (a locked conversation, a missing right), the work goes on; where the forge is away, it waits. A
-reaction is not waited for.
+All of it is derived from what the database has, and repeatable. It is courtesy, and the work goes on without:
+what the forge refuses (a locked conversation, a missing right) is left; where it does not answer, labels and
+status comment are brought round later (sessions.timers). A reaction is not waited for.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from fordjent.sessions import labels_of_state, status_comment
 from fordjent.store import sessions
 from harness.effects import reached
 
+LONGEST_SECONDS = 120.0
 
-async def show(context: Context, key: str) -> None:
-    """Labels and status comment, as the session is now.
 
-    Raises:
-        Unreachable: the forge does not answer.
-    """
+async def show(context: Context, key: str) -> bool:
+    """Labels and status comment, as the session is now. False: the forge did not answer, it is to be done again."""
     session = await context.database.read(sessions.get, key)
     assert session
-    await _unless_refused(context, key, labels_of_state.follow(context, session))
+    labelled = await _is_settled(context, key, labels_of_state.follow(context, session))
     reached("labels-set")
-    await _unless_refused(context, key, status_comment.follow(context, session))
+    said = await _is_settled(context, key, status_comment.follow(context, session))
     reached("status-said")
-    await context.database.write(sessions.note, key, shown=session.look)
+    if labelled and said:
+        await context.database.write(sessions.note, key, shown=session.look)
+    return labelled and said
 
 
 async def react(context: Context, key: str, sources: Iterable[str], *, on: str, off: str = "") -> None:
@@ -41,9 +41,9 @@ async def react(context: Context, key: str, sources: Iterable[str], *, on: str, 
     for comment in sorted(places):
         where = (context.forge, session.repository, session.number)
         if off:
-            await _if_it_can_be(context, key, reactions.remove(*where, off, comment_id=comment))
+            await _is_settled(context, key, reactions.remove(*where, off, comment_id=comment))
         if on:
-            await _if_it_can_be(context, key, reactions.add(*where, on, comment_id=comment))
+            await _is_settled(context, key, reactions.add(*where, on, comment_id=comment))
 
 
 def comment_of(source: str) -> int:
@@ -52,20 +52,17 @@ def comment_of(source: str) -> int:
     return int(id) if kind == "comment" and id.isdecimal() else 0
 
 
-async def _unless_refused(context: Context, key: str, said: Awaitable[object]) -> None:
+async def _is_settled(context: Context, key: str, said: Awaitable[object]) -> bool:
+    """Whether it is done, or refused for good."""
     try:
-        await asyncio.wait_for(_of(said), 120)
-    except Unreachable:
-        raise
+        await asyncio.wait_for(_of(said), LONGEST_SECONDS)
+    except TimeoutError:
+        context.log.warning("session.not_shown", session=key, why=f"no answer in {LONGEST_SECONDS:.0f} s")
+        return False
     except ForgeError as error:
         context.log.warning("session.not_shown", session=key, why=error.message)
-
-
-async def _if_it_can_be(context: Context, key: str, said: Awaitable[object]) -> None:
-    try:
-        await _unless_refused(context, key, said)
-    except Unreachable as error:
-        context.log.warning("session.not_shown", session=key, why=error.message)
+        return not isinstance(error, Unreachable)
+    return True
 
 
 async def _of(said: Awaitable[object]) -> None:

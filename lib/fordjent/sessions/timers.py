@@ -25,6 +25,8 @@ from harness.config import seconds
 from harness.errors import Failure
 
 SHOW_SECONDS = 5.0
+LONGEST_SHOW_SECONDS = 600.0
+"""Between two tries to show the same session, when each fails."""
 FIRST_SECONDS = 1.0
 """The worker first gives back what a dead process held."""
 SHOWN_WITHIN_SECONDS = 86400.0
@@ -42,6 +44,7 @@ class Timers:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._around = Surroundings(context)
+        self._show_at: dict[str, tuple[float, float]] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
         idle = seconds(self._context.config.sessions.idle_timeout)
@@ -69,8 +72,12 @@ class Timers:
     async def show(self) -> None:
         """Bring labels and status comments to what the database says, where an end of a run could not."""
         now = time.time()
-        for session in await self._context.database.read(sessions.not_shown, now - SHOWN_WITHIN_SECONDS, now):
-            await showing.show(self._context, session.key)
+        found = await self._context.database.read(sessions.not_shown, now - SHOWN_WITHIN_SECONDS, now)
+        waits = {one.key: self._show_at.get(one.key, (0.0, SHOW_SECONDS)) for one in found}
+        for key, (due, delay) in waits.items():
+            if due <= time.monotonic() and not await showing.show(self._context, key):
+                waits[key] = time.monotonic() + delay, min(delay * 2, LONGEST_SHOW_SECONDS)
+        self._show_at = waits
 
     async def reap(self) -> None:
         """Give back the worktrees of sessions that are idle and have all their work on the forge."""

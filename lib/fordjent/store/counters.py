@@ -8,6 +8,8 @@ from fordjent.store.schema import counters
 
 REJECTED = "deliveries.rejected"
 """With a dot and the status that was answered after it."""
+MISSED = "reconcile.missed"
+"""What webhooks did not tell of and the reconcile found."""
 TOOL_CALLS = "tool_calls"
 """Kept by the database itself (migration 0002)."""
 

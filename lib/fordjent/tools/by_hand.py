@@ -89,7 +89,9 @@ def _key(repository: str, session: str) -> SessionKey:
     """
     if session:
         return SessionKey.parse(session)
-    if not is_repository(repository):
+    if repository and not is_repository(repository):
+        raise Usage(f"--repository {repository!r} is no owner/name", hint="like --repository acme/widget")
+    if not repository:
         raise Usage(
             "this tool needs a repository on the forge",
             hint="--repository acme/widget, or --session acme/widget/issues/42",

@@ -14,13 +14,15 @@ from pathlib import Path
 import msgspec
 import pytest
 from sqlalchemy import Connection, select, update
+from structlog.testing import capture_logs
 
 from fordjent import marker
 from fordjent.config import Forgejo, Role, Sessions
 from fordjent.context import Context
 from fordjent.deciding import decide as deciding
 from fordjent.deciding import dispatcher, questions
-from fordjent.forge.errors import Unreachable
+from fordjent.deciding.questions import Questions
+from fordjent.forge.errors import NotAllowed, Unreachable
 from fordjent.forge.types import Comment
 from fordjent.intake import delivery as intake
 from fordjent.store import deliveries, effects, events, inputs, issues, runs, sessions, statistics
@@ -647,3 +649,44 @@ def texts_stored(connection: Connection) -> str:
         *connection.execute(select(sessions_table)),
     ]
     return "\n".join(str(tuple(row)) for row in rows)
+
+
+def test_a_role_s_token_that_the_forge_refuses_holds_up_no_event(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        bob = office.forge.api_as("bob")
+        bob.open_issue(REPOSITORY, "Add a greeting")
+        async with office.open(roles={"reviewer": Role(token="0" * 40)}) as context:
+            with capture_logs() as logged:
+                await office.decide(context)
+                assert await session(context, ISSUE)
+            refused = [line for line in logged if line["event"] == "token.refused"]
+            assert [line["key"] for line in refused] == ["roles.reviewer.token"] and refused[0]["hint"]
+
+            once = Questions(context)
+            before = asked(office, "/user")
+            await once.identity()
+            await once.identity()
+            assert asked(office, "/user") == before + 2  # ours, and the role's: once
+            monkeypatch.setattr(questions, "REFUSED_SECONDS", 0.0)
+            later = Questions(context)
+            await later.identity()
+            before = asked(office, "/user")
+            await later.identity()
+            assert asked(office, "/user") == before + 1  # the role's alone
+
+    asyncio.run(work())
+
+
+def test_a_token_of_ours_that_the_forge_refuses_is_not_asked_about_for_every_event(office: Office) -> None:
+    async def work() -> None:
+        async with office.open() as context:
+            office.forge.fail_next("GET", "/user$", 401, times=10_000)
+            ours = Questions(context)
+            for _ in range(20):
+                with pytest.raises(NotAllowed):
+                    await ours.identity()
+            assert asked(office, "/user") == 1
+
+    asyncio.run(work())

@@ -128,6 +128,14 @@ def test_a_token_that_was_revoked_is_a_problem(served: Served) -> None:
     assert "applications" in found["token"].fix
 
 
+def test_a_role_s_token_that_was_revoked_is_a_problem_that_names_its_key(served: Served) -> None:
+    with served.config_path.open("a", encoding="utf-8") as config:
+        config.write(f'\n[roles.reviewer]\ntoken = "{"0" * 40}"\n')
+    _, found = examine(served)
+    assert "refuses" in found["roles.reviewer.token"].message
+    assert "config.toml" in found["roles.reviewer.token"].fix
+
+
 def test_labels_that_are_gone_are_told(served: Served) -> None:
     served.forge.world.repositories[REPOSITORY].labels.clear()
     _, found = examine(served)

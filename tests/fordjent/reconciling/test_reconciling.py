@@ -14,6 +14,7 @@ from fordjent.context import Context
 from fordjent.forge.errors import Unreachable
 from fordjent.reconciling import reconciling
 from fordjent.reconciling.mending import stale_labels
+from fordjent.serving import metrics
 from fordjent.sessions.timers import Timers
 from fordjent.store import handled, inputs, repositories, sessions, transitions
 from fordjent.store import schema as tables
@@ -58,6 +59,8 @@ def test_an_issue_and_a_comment_that_no_webhook_told_of_are_worked_once(office: 
             assert await sources(context) == ["opened", f"comment:{comment}"]
             assert await look(office, context) == 0
             assert await sources(context) == ["opened", f"comment:{comment}"]
+            shown = await context.database.read(metrics.text)
+            assert b"fordjent_reconcile_missed_total 2.0" in shown
 
     asyncio.run(story())
 
