@@ -25,7 +25,7 @@ def held(path: Path, *, timeout_seconds: float = 0.0, what: str = "") -> Iterato
     Raises:
         Busy: somebody else holds it. `what` says what is locked, for the message.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         deadline = time.monotonic() + max(timeout_seconds, LOOK_SECONDS)

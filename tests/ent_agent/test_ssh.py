@@ -97,6 +97,10 @@ def test_the_users_own_ssh_configuration_and_agent_take_no_part(
     with pytest.raises(GitFailed) as refused:
         client.run("ls-remote", "origin")
     assert "Permission denied (publickey" in refused.value.finished.error_text
+    # ssh finds the home folder by passwd(5), not by $HOME: what stands there cannot be planted by a test.
+    words = shlex.split(client.ssh_command)
+    assert words[1:3] == ["-F", "/dev/null"]
+    assert {"IdentityAgent=none", "IdentitiesOnly=yes"} <= set(words)
 
 
 def test_a_refused_key_works_as_soon_as_it_is_registered(

@@ -39,6 +39,7 @@ def test_a_callers_git_dir_does_not_lead_astray(
 ) -> None:
     git_.init_bare(place / "other.git")
     monkeypatch.setenv("GIT_DIR", str(place / "other.git"))
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(place / "other.git/objects"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(place / "index"))
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Somebody")
     made = commit(git, message="only here")

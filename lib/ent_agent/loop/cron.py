@@ -92,7 +92,7 @@ def described(config: Config, root: Path, minutes: int) -> str:
     if not 1 <= minutes <= 59:
         raise Usage("--minutes must be from 1 to 59", hint="cron counts minutes within the hour")
     path = search_path(config, os.environ.get("PATH", os.defpath))
-    state.of(config).root.mkdir(parents=True, exist_ok=True)
+    state.of(config).root.mkdir(mode=0o700, parents=True, exist_ok=True)
     parts = [
         "# cron: add this line with `crontab -e`",
         crontab_line(config, root, minutes, path),

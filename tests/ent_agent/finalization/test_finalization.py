@@ -12,7 +12,7 @@ import pytest
 from ent_agent.claims.claims import Claim
 from ent_agent.claims.heartbeat import Heartbeat
 from ent_agent.config import Config, load
-from ent_agent.finalization import finalization
+from ent_agent.finalization import finalization, publication
 from ent_agent.records import ErrorSection, Usage
 from ent_agent.repositories import looking, repositories
 from ent_agent.running import runs
@@ -548,6 +548,26 @@ def test_without_atomic_pushes_the_branch_comes_first(bench: Bench, place: Path)
     assert bench.claims() == {}
     pushed = [line.split()[2] for line in (place / "pushes").read_text().splitlines()]
     assert pushed.index(f"refs/heads/{bench.branch}") < pushed.index("refs/heads/entomologist-data")
+
+
+def test_without_atomic_pushes_nothing_is_handed_back_while_the_branch_is_refused(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publication, "SAME_REFUSALS", 1)
+    bench.sample.git.run("config", "receive.advertiseAtomic", "false")
+    hook = bench.sample.origin / "hooks/update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text('#!/bin/sh\ncase "$1" in refs/heads/robo/*) exit 1;; esac\n')
+    hook.chmod(0o755)
+    bench.start(WELSH)
+    bench.commit()
+    bench.ended()
+    with pytest.raises(TryLater):
+        bench.finalize()
+    assert bench.on_origin()[1] == "Robo" and bench.comments() == []
+    hook.unlink()
+    bench.finalize()
+    assert bench.log() == ["Work"] and bench.on_origin() == ("blocked", str(ALICE))
 
 
 def test_where_claims_are_refused_one_host_works_all_the_same(bench: Bench) -> None:

@@ -253,6 +253,23 @@ def test_what_git_itself_refuses_is_told_and_the_rest_is_taken(bench: Bench) -> 
     assert [(one.path, one.rule) for one in bench.run.withheld] == [("bad.u16", "refused by git")]
 
 
+def test_the_loops_own_ssh_key_is_withheld_without_its_header_too(bench: Bench) -> None:
+    key = Path(bench.record.identity.key).read_text()  # type: ignore[union-attr]
+    bench.write("copied.txt", f"x = {key.splitlines()[2]}\n")
+    finish(bench)
+    assert bench.pushed() is None
+    assert [(one.path, one.rule) for one in bench.run.withheld] == [("copied.txt", "known secret")]
+
+
+def test_a_secret_in_a_files_name_is_withheld_and_not_told(bench: Bench) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    bench.write(f"notes/{secret}.txt")
+    finish(bench)
+    assert bench.pushed() is None
+    [comment] = bench.comments()
+    assert "GitHub token in its name" in comment and secret not in comment
+
+
 def test_of_an_install_without_a_gitignore_the_folder_is_withheld_and_the_work_beside_it_taken(
     bench: Bench, place: Path
 ) -> None:

@@ -164,10 +164,31 @@ def test_a_merged_branch_may_be_gone_from_origin(config: Config, worked: Path, s
     assert the(pruned(config), "worktree").verdict == "removed"
 
 
-def test_a_detached_commit_is_kept(config: Config, worked: Path) -> None:
+@pytest.mark.parametrize("undone", [False, True], ids=["", "of which no file is left"])
+def test_a_detached_commit_is_kept(config: Config, worked: Path, undone: bool) -> None:
     in_worktree(worked, "switch", "-q", "--detach")
     commit(worked, "detached")
-    assert the(pruned(config), "worktree").verdict == "kept"
+    if undone:
+        in_worktree(worked, "-c", "user.name=x", "-c", "user.email=x@x", "revert", "--no-edit", "HEAD")
+    assert "not on its branch" in the(pruned(config), "worktree").reason
+    assert worked.exists()
+
+
+def test_the_branch_of_a_worktree_that_is_gone_is_kept_while_origin_lacks_a_commit_of_it(
+    config: Config, worked: Path
+) -> None:
+    commit(worked, "more")
+    tip = agents(config).refs("refs/heads/robo/")
+    folders.remove(worked)
+    found = the(pruned(config), "branch")
+    assert (found.verdict, found.reason) == ("kept", "it has commits that origin does not have")
+    assert agents(config).refs("refs/heads/robo/") == tip
+
+
+def test_what_a_dead_run_left_is_kept_until_it_is_finished(config: Config, worked: Path) -> None:
+    saved(config, Run(id="1a", issue=WELSH, phase="ran"))
+    assert the(pruned(config), "worktree").reason == "run 1a was not finished"
+    assert worked.exists()
 
 
 def test_a_worktree_that_was_deleted_by_hand_leaves_its_registration_and_branch_to_go(

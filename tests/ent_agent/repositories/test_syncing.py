@@ -332,6 +332,13 @@ def test_what_git_says_gets_a_code_and_a_hint(config: Config, said: str, code: s
     assert failed.hint or code == "ref_locked"
 
 
+def test_the_state_folder_is_its_users_alone_from_the_first_lock_on(config: Config) -> None:
+    with repositories.locked(config):
+        assert state.of(config).root.stat().st_mode & 0o777 == 0o700
+    syncing.sync(Record(), config)
+    assert state.of(config).root.stat().st_mode & 0o777 == 0o700
+
+
 def test_a_repository_with_other_objects_is_for_a_person_to_see_and_its_copy_works(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
