@@ -174,6 +174,7 @@ def test_an_issue_that_is_taken_away_stops_its_run(serve: Serve, what: str) -> N
     assert f"{what}" in said_by_bot(served, number)[-1] and served.bob.pulls(REPOSITORY) == []
 
 
+@pytest.mark.timeout(420)  # twenty starts of the server
 @pytest.mark.parametrize("effects", [EFFECTS, ("fordjent.pull.noted", "outcome-written")], ids=len)
 def test_killed_at_every_effect_it_does_everything_once(serve: Serve, effects: tuple[str, ...]) -> None:
     served = serve(ISSUE_TO_PULL)

@@ -9,6 +9,7 @@ from tests.support import forge_demo
 
 
 def test_the_demo_comes_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    others = psutil.Process().children(recursive=True)
     assert forge_demo.run() == 0
     said = capsys.readouterr().out
     for part in (
@@ -21,4 +22,6 @@ def test_the_demo_comes_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
         "exit code 0",
     ):
         assert part in said, said
-    assert not [child for child in psutil.Process().children(recursive=True) if child.is_running()]
+    started = set(psutil.Process().children(recursive=True)) - set(others)
+    _, alive = psutil.wait_procs(started, timeout=10)  # a zombie counts as ended
+    assert alive == []
