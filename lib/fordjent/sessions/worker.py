@@ -118,9 +118,11 @@ class Worker:
     async def _look(self) -> float:
         try:
             return await self._start_what_is_ready()
-        except Exception:  # the database is away, or a bug: the next look may find it gone
+        except Failure as failure:  # a full disk, say: the next look may find room
+            self.context.log.warning("worker.waits", why=self.context.redactor.redact(failure.message))
+        except Exception:  # a bug: the next look may find it gone
             self.context.log.exception("worker.look_failed")
-            return LOOK_SECONDS
+        return LOOK_SECONDS
 
     async def _start_what_is_ready(self) -> float:
         """Start what may run; returns how many seconds there is nothing more to start, unless woken."""
@@ -182,16 +184,25 @@ class Worker:
         except Failure as failure:
             why = self.context.redactor.redact(f"{failure.message} ({failure.hint})".replace(" ()", ""))
             log.error("session.given_up", why=why)
-            await starting.give_up(self.context, key, why)
+            await self._noted(starting.give_up(self.context, key, why))
         except Exception:
             log.exception("session.died")
             said = "an error of the server, which its log has"
-            await starting.give_up(self.context, key, said, lasting=False)
+            await self._noted(starting.give_up(self.context, key, said, lasting=False))
         finally:
             self._running.pop(key, None)
-            await asyncio.shield(self.context.database.write(sessions.release, key, self.owner, later))
+            release = self.context.database.write(sessions.release, key, self.owner, later)
+            await self._noted(asyncio.shield(release))
             self.context.bus.woke("sessions")
             self.context.bus.woke("changes")
+
+    async def _noted(self, written: Awaitable[None]) -> None:
+        """What a full disk does not take is made up for when the lease runs out: the run is taken up then."""
+        try:
+            await written
+        except Failure as failure:
+            why = self.context.redactor.redact(failure.message)
+            structlog.get_logger().warning("session.not_noted", why=why)
 
     # ---- while they run
 
