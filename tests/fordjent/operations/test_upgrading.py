@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -15,31 +16,30 @@ from fordjent.store.connecting import writing
 from fordjent.store.database import Database
 from fordjent.store.schema import metadata
 
-ROWS = """
-INSERT INTO counters (name, value) VALUES ('deliveries.rejected.401', 3);
-INSERT INTO model_calls (key, run, repository, role, turn, provider, model, state, tokens_in, tokens_out, tokens_cached,
-  cost_microdollars, retries, latency_seconds, error, at)
-  VALUES ('acme/widget/issues/1', 'r', 'acme/widget', 'implementer', 1, 'main', 'm', 'answered', 10, 5, 0, 7, 0, 0.5, '', 86400);
-"""
+FIRST_RELEASE = Path(__file__).with_name("first_release.sql")
+"""A dump of it, with a row in each table but those of sums, which 0002 fills: never written anew."""
 
 
-def first_release(place: Path) -> str:
-    """Its tables and rows, as SQL."""
-    path = place / "first.db"
-    engine = writing(f"sqlite:///{path}")
-    with engine.begin() as connection:
-        command.upgrade(migrating._alembic(connection), "0001")
-    engine.dispose()
-    with closing(sqlite3.connect(path)) as raw:
-        raw.executescript(ROWS)
-        return "\n".join(raw.iterdump())
-
-
-def test_it_is_upgraded_with_everything_in_it(place: Path) -> None:
+@pytest.fixture
+def theirs(place: Path) -> Path:
     path = place / "theirs.db"
     with closing(sqlite3.connect(path)) as raw:
-        raw.executescript(first_release(place))
-    url = f"sqlite:///{path}"
+        raw.executescript(FIRST_RELEASE.read_text("utf-8"))
+    return path
+
+
+def rows(path: Path) -> dict[str, int]:
+    """How many each table has."""
+    with closing(sqlite3.connect(path)) as raw:
+        named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        tables = [name for (name,) in raw.execute(named)]
+        return {name: raw.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables}
+
+
+def test_it_is_upgraded_with_everything_in_it(theirs: Path) -> None:
+    before = rows(theirs)
+    assert {name for name, count in before.items() if count != 1} == {"spending", "daily_spending"}
+    url = f"sqlite:///{theirs}"
     Database.open(url).close()
     engine = writing(url)
     with engine.connect() as connection:
@@ -49,3 +49,19 @@ def test_it_is_upgraded_with_everything_in_it(place: Path) -> None:
         kept = connection.exec_driver_sql("SELECT value FROM counters WHERE name LIKE '%401'").all()
     engine.dispose()
     assert (list(map(tuple, sums)), list(map(tuple, kept))) == ([(1, 7)], [(3,)])
+    counted = {"counters": before["counters"] + 1}  # of the calls of tools
+    assert rows(theirs) == before | counted | {"spending": 1, "daily_spending": 1}
+
+
+def test_the_first_change_still_makes_what_the_first_release_had(place: Path, theirs: Path) -> None:
+    path = place / "first.db"
+    engine = writing(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        command.upgrade(migrating._alembic(connection), "0001")
+    engine.dispose()
+
+    def made(path: Path) -> set[tuple[str, str]]:
+        with closing(sqlite3.connect(path)) as raw:
+            return set(raw.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+
+    assert made(path) == made(theirs)
