@@ -34,7 +34,9 @@ def test_a_secret_that_came_with_a_reload_is_in_no_line_of_the_log(place: Path) 
         served.start()
         assert served.server
         text = served.config_path.read_text("utf-8")
-        other = f'[providers.other]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "m"\napi_key = "{secret}"\n'
+        other = (
+            f'[providers.{secret}]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "m"\napi_key = "{secret}"\n'
+        )
         served.config_path.write_text(text + other, encoding="utf-8")
         served.server.send_signal(signal.SIGHUP)
         until(lambda: "config.reloaded" in served.log, "the file is read")
