@@ -274,4 +274,6 @@ def test_a_line_is_one_line(text: str) -> None:
 
 
 def test_long_data_is_cut_and_says_so() -> None:
-    assert templates.data("xx xx" + " xx" * 5, 5) == "~~~~\nxx xx\n[15 more characters are left out here]\n~~~~"
+    assert (
+        templates.data("xx xx" + " xx" * 5, 5) == "~~~~\nxx xx\n[15 more characters are left out here]\n~~~~"
+    )
