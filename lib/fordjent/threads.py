@@ -16,8 +16,10 @@ T = TypeVar("T")
 THREADS = 32
 PER_REPOSITORY = 4
 """One of them has the repository's lock, and the others do what needs none."""
+BEGINNING = 2
+"""Of one repository, beside those: whose run begins."""
 
-_Queues = WeakValueDictionary[Path, asyncio.Semaphore]
+_Queues = WeakValueDictionary[tuple[Path, int], asyncio.Semaphore]
 _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queues] = WeakKeyDictionary()
 
 
@@ -33,12 +35,23 @@ async def run_in(repository: Path, function: Callable[P, T], *args: P.args, **kw
     Few at once, and the others wait for their turn without a thread: else a hundred sessions in one
     repository would leave none to all other sessions.
     """
-    queues = _queues.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-    queue = queues.get(repository)
-    if queue is None:
-        queue = queues[repository] = asyncio.Semaphore(PER_REPOSITORY)
-    async with queue:
+    async with _queue(repository, PER_REPOSITORY):
         return await run(function, *args, **kwargs)
+
+
+async def begin_in(repository: Path, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """`run_in`, for what a run begins with: in a queue of its own, so that of hundreds of runs those go on
+    first that have begun."""
+    async with _queue(repository, BEGINNING):
+        return await run(function, *args, **kwargs)
+
+
+def _queue(repository: Path, places: int) -> asyncio.Semaphore:
+    queues = _queues.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+    queue = queues.get((repository, places))
+    if queue is None:
+        queue = queues[repository, places] = asyncio.Semaphore(places)
+    return queue
 
 
 @cache

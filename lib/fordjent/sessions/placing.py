@@ -33,20 +33,20 @@ async def prepare(
     key = session.session_key
     root = workspaces.root(session.repository)
     if subject.pull and not role.writes_code:
-        return await threads.run_in(root, workspaces.prepare_for_reading, key, subject.pull.base)
+        return await threads.begin_in(root, workspaces.prepare_for_reading, key, subject.pull.base)
     branch = subject.pull.head if subject.pull else branch_of(key)
     base = subject.pull.base if subject.pull else ""
     if not await context.database.write(sessions.take_branch, session.key, branch, base, time.time()):
         raise Busy(f"another session works on {branch} of {session.repository}")
     try:
-        place = await threads.run_in(root, workspaces.prepare, key, branch, base, asked=time.monotonic())
+        place = await threads.begin_in(root, workspaces.prepare, key, branch, base, asked=time.monotonic())
     except EmptyRepository:
         if not role.writes_code:
             return None
         if not await first_push.may(context, key):
             raise
         default = (await repositories.get(context.forge, key.repository)).default_branch
-        place = await threads.run_in(root, workspaces.prepare_first, key, default)
+        place = await threads.begin_in(root, workspaces.prepare_first, key, default)
     await context.database.write(sessions.note, session.key, base=place.base)
     return place
 

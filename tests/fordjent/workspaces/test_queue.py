@@ -42,6 +42,22 @@ def test_a_repository_that_is_held_up_leaves_threads_to_the_others(place: Path) 
     assert asyncio.run(both()) == "done"
 
 
+def test_what_has_begun_does_not_wait_behind_what_begins(place: Path) -> None:
+    let_go = threading.Event()
+
+    async def both() -> str:
+        held = [asyncio.create_task(threads.begin_in(place / "one", let_go.wait, 20)) for _ in range(100)]
+        await asyncio.sleep(0)
+        try:
+            async with asyncio.timeout(10):
+                return await threads.run_in(place / "one", lambda: "done")
+        finally:
+            let_go.set()
+            await asyncio.gather(*held)
+
+    assert asyncio.run(both()) == "done"
+
+
 def test_those_who_wait_together_ask_the_forge_once(place: Path) -> None:
     with StandIn.start(place / "forge") as forge:
         forge.repository("acme/widget", {"a.py": "a = 1\n"}, collaborators={"fordjent": "write"})
