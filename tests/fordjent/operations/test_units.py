@@ -48,4 +48,4 @@ def test_the_container_file_copies_what_there_is() -> None:
 
 def test_the_container_runs_as_nobody_special_and_is_healthy_when_it_is_ready() -> None:
     assert re.search(r"^USER fordjent$", CONTAINER, re.MULTILINE)
-    assert "/readyz" in CONTAINER and 'ENTRYPOINT ["fordjent-serve"' in CONTAINER
+    assert "/healthz" in CONTAINER and 'ENTRYPOINT ["fordjent-serve"' in CONTAINER
