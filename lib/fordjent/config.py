@@ -98,7 +98,10 @@ class Agent(Table, frozen=True):
 
 
 class Provider(Table, frozen=True):
-    """One model endpoint. `base_url` "scripted:PATH" is the shipped scripted model (models/scripted.py)."""
+    """One model endpoint. `base_url` "scripted:PATH" is the shipped scripted model (models/scripted.py).
+
+    Prices: None is not known here, 0 is free.
+    """
 
     base_url: Filled
     model: Filled
@@ -112,9 +115,9 @@ class Provider(Table, frozen=True):
     max_concurrent: AtLeastOne = 3
     system_role: bool = True
     parallel_tools: bool = True
-    input_usd_per_million: Money = 0.0
-    cached_usd_per_million: Money = 0.0
-    output_usd_per_million: Money = 0.0
+    input_usd_per_million: Money | None = None
+    cached_usd_per_million: Money | None = None
+    output_usd_per_million: Money | None = None
     fallback: str = ""
 
 

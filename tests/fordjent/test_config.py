@@ -128,4 +128,4 @@ def test_the_example_has_every_key_of_a_table(table: type[msgspec.Struct]) -> No
         table.__name__, table.__name__.lower()
     )
     part = re.split(rf"^\[{re.escape(name)}\]", FORDJENT, flags=re.MULTILINE)[1].split("\n[", 1)[0]
-    assert set(re.findall(r"^(\w+) *=", part, re.MULTILINE)) == set(table.__struct_fields__)
+    assert set(re.findall(r"^(?:# )?(\w+) *=", part, re.MULTILINE)) == set(table.__struct_fields__)

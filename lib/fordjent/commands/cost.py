@@ -44,7 +44,9 @@ class Cost(Command):
 
         from fordjent.context import open_database
         from fordjent.costs import report, since
+        from fordjent.models import prices
 
+        unknown = prices.unknown(config.providers) if self.by == "model" else []
         now = time.time()
         begins = since.read(self.since, now)
         database = open_database(config)
@@ -52,6 +54,9 @@ class Cost(Command):
             found = database.look(report.report, cast("By", self.by), begins, config.budget, now)
         finally:
             database.close()
+        if self.by == "model":
+            for line in found.lines:
+                line.price_unknown = not line.cost_microdollars and line.provider in unknown
         if sys.stdout.isatty() and not self.json:
             _show(found)
         else:
@@ -102,7 +107,7 @@ def _budgets(found: Report) -> Table:
 
 def _cells(line: Line) -> list[str]:
     numbers = (line.calls, line.failed, line.tokens_in, line.tokens_cached, line.tokens_out)
-    return [*(f"{number:,}" for number in numbers), _usd(line.cost_usd)]
+    return [*(f"{number:,}" for number in numbers), "unknown" if line.price_unknown else _usd(line.cost_usd)]
 
 
 def _usd(dollars: float) -> str:

@@ -29,7 +29,7 @@ _AMOUNTS = ("calls", "failed", "retries", "tokens_in", "tokens_out", "tokens_cac
 
 class Line(msgspec.Struct, kw_only=True):
     """`name`: of model, role, repository or session, or the day in UTC. `provider`: of a model. `failed`: of the
-    calls; `tokens_cached`: of `tokens_in`."""
+    calls; `tokens_cached`: of `tokens_in`. `price_unknown`: of a model that cost nothing, because of that."""
 
     name: str
     provider: str = ""
@@ -41,6 +41,7 @@ class Line(msgspec.Struct, kw_only=True):
     tokens_cached: int = 0
     cost_microdollars: int = 0
     cost_usd: float = 0.0
+    price_unknown: bool = False
 
 
 class Going(msgspec.Struct, kw_only=True):

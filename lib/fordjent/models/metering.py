@@ -10,7 +10,7 @@ import msgspec
 
 from fordjent import durations
 from fordjent.config import Budget
-from fordjent.models import estimating
+from fordjent.models import estimating, prices
 from fordjent.models.messages import Answer, Message, ToolSpec, Usage
 from fordjent.models.model import ModelFailure
 from fordjent.models.models import ModelInLine
@@ -41,8 +41,11 @@ class MeteredModel:
     async def answer(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Answer:
         """
         Raises:
-            ModelFailure: kind budget when the call might go over one; else the model's.
+            ModelFailure: kind budget when the call might go over one, or nobody knows what it costs; else
+                the model's.
         """
+        if any(msgspec.structs.astuple(self._budget)):
+            await asyncio.to_thread(_must_be_priced, self._model)
         self._turn += 1
         provider = self._model.first
         most = Usage(
@@ -70,3 +73,16 @@ class MeteredModel:
         await self._database.write(model_calls.settle, reserved, answer)
         durations.MODEL.labels(answer.provider, answer.model).observe(answer.latency_seconds)
         return answer
+
+
+def _must_be_priced(model: ModelInLine) -> None:
+    """
+    Raises:
+        ModelFailure: kind budget; one that may answer has no price, so that no budget could hold it.
+    """
+    for name in prices.unknown({provider.name: provider.settings for provider in model.line}):
+        raise ModelFailure(
+            "budget",
+            f"no price of the model of providers.{name} is known, so that no budget can hold its calls",
+            hint=f"set {prices.keys(name)} in config.toml; 0 declares a free model",
+        )

@@ -71,17 +71,17 @@ class ModelInLine:
     """A provider and its fallbacks: each is asked when the one before it is out of order or quota."""
 
     def __init__(self, line: Sequence[Provider], redact: Redact) -> None:
-        self._line = line
+        self.line = tuple(line)
         self._redact = redact
 
     @property
     def first(self) -> Provider:
         """The one that is asked as long as it answers."""
-        return self._line[0]
+        return self.line[0]
 
     def most_microdollars(self, usage: Usage) -> int:
         """What a call costs whoever of them answers, at most."""
-        return max(provider.cost(usage) for provider in self._line)
+        return max(provider.cost(usage) for provider in self.line)
 
     async def answer(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Answer:
         """
@@ -90,8 +90,8 @@ class ModelInLine:
         """
         safe = await asyncio.to_thread(lambda: [redacted(message, self._redact) for message in messages])
         spent, spent_microdollars = Usage(), 0
-        for place, provider in enumerate(self._line, 1):
-            is_last = place == len(self._line)
+        for place, provider in enumerate(self.line, 1):
+            is_last = place == len(self.line)
             try:
                 answer = await provider.answer(safe, tools, patient=is_last)
             except ModelFailure as failure:

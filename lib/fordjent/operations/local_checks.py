@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from urllib.parse import urlsplit
 
+import msgspec
 from sqlalchemy.exc import DBAPIError
 
 from fordjent.config import Config
@@ -139,6 +140,7 @@ def models(config: Config) -> Iterator[Finding]:
     from fordjent.models import prices
     from fordjent.serving import readiness
 
+    unpriced, held = prices.unknown(config.providers), any(msgspec.structs.astuple(config.budget))
     for name, provider in config.providers.items():
         why = asyncio.run(readiness.why_not_model(config, provider))
         where = f"providers.{name}: {provider.base_url}"
@@ -148,11 +150,12 @@ def models(config: Config) -> Iterator[Finding]:
             yield problem("model", f"{where} {why}", f"see {key} in {shlex.quote(str(config.path))}")
         else:
             yield ok("model", f"{where} answers; {provider.model}")
-        if not prices.is_known(provider) and not provider.base_url.startswith("scripted:"):
-            yield warning(
+        if name in unpriced:
+            then = "with a budget set, it is not asked" if held else "its calls count as 0"
+            yield (problem if held else warning)(
                 "prices",
-                f"providers.{name}: no price of {provider.model} is known: budgets do not count it",
-                f"set input_usd_per_million and output_usd_per_million under [providers.{name}]",
+                f"providers.{name}: no price of {provider.model} is known: {then}",
+                f"set {prices.keys(name)}; 0 declares a free model",
             )
 
 

@@ -18,6 +18,7 @@ from fordjent import config as configuration
 from fordjent import threads
 from fordjent.config import Config
 from fordjent.context import Context
+from fordjent.models import prices
 from fordjent.models.models import Models
 from fordjent.tools import permission
 from harness.errors import BadConfig
@@ -36,6 +37,7 @@ class Reloading:
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._asked.set)
 
     async def run(self, stop: asyncio.Event) -> None:
+        await threads.run(self._tell_prices)
         stopping = asyncio.create_task(stop.wait())
         while not stop.is_set():
             asked = asyncio.create_task(self._asked.wait())
@@ -66,6 +68,21 @@ class Reloading:
         self._context.config = merged
         if changed or later:
             log.info("config.reloaded", changed=changed, needs_restart=later)
+            await threads.run(self._tell_prices)
+
+    def _tell_prices(self) -> None:
+        """Models that cannot be counted, or that are said to be free and are not."""
+        config, log = self._context.config, self._context.log
+        held = any(msgspec.structs.astuple(config.budget))
+        for name in prices.unknown(config.providers):
+            then = "with a budget set, it is not asked" if held else "its calls count as 0"
+            hint = f"set {prices.keys(name)}; 0 declares a free model"
+            log.warning(
+                "price.unknown", provider=name, model=config.providers[name].model, then=then, hint=hint
+            )
+        for name in prices.given_away(config.providers):
+            hint = f"leave {prices.keys(name)} out to have the listed price taken"
+            log.warning("price.free", provider=name, model=config.providers[name].model, hint=hint)
 
     def _fingerprint(self) -> str:
         """ "": it is not there."""

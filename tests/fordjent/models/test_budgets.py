@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import select
 
 from fordjent.config import Budget
+from fordjent.models import prices
 from fordjent.models.messages import user
 from fordjent.models.metering import MeteredModel, Payer
 from fordjent.models.model import ModelFailure
@@ -200,3 +201,71 @@ def test_the_dearest_that_may_answer_is_what_is_reserved(database: Database) -> 
 
     with ModelEndpoint(says("Done.")) as endpoint:
         asyncio.run(asked(endpoint))
+
+
+# ---- prices that nobody knows
+
+UNKNOWN = {"input_usd_per_million": None, "output_usd_per_million": None}
+FREE = {"input_usd_per_million": 0.0, "output_usd_per_million": 0.0}
+
+
+@pytest.mark.parametrize("budget", [Budget(session=1.0), Budget(repository=1.0), Budget(month=1.0)])
+@pytest.mark.parametrize("unknown", [UNKNOWN, {"output_usd_per_million": None}], ids=["both", "written"])
+def test_a_model_without_a_price_is_not_asked_while_any_budget_is_set(
+    database: Database, budget: Budget, unknown: dict[str, Any]
+) -> None:
+    with ModelEndpoint(says("Done.")) as endpoint, pytest.raises(ModelFailure) as refused:
+        ask(database, endpoint, budget, **unknown)
+    assert endpoint.requests == [] and rows(database) == []
+    assert (refused.value.kind, refused.value.retry) == ("budget", False)
+    told = f"{refused.value.message} {refused.value.hint}"
+    for word in (
+        "providers.main.input_usd_per_million",
+        "providers.main.output_usd_per_million",
+        "0 declares",
+    ):
+        assert word in told
+
+
+def test_a_fallback_without_a_price_holds_up_its_line(database: Database) -> None:
+    async def asked(endpoint: ModelEndpoint) -> None:
+        providers = {
+            "main": provider(endpoint.url, fallback="other"),
+            "other": provider(endpoint.url, **UNKNOWN),
+        }
+        models = Models(configured(providers), str)
+        model = MeteredModel(models.of("pm"), database, Budget(month=9.0), Payer("k", "r", "a/b", "pm"))
+        with pytest.raises(ModelFailure, match=r"providers\.other"):
+            await model.answer([user("x")], [])
+        await models.aclose()
+
+    with ModelEndpoint(says("Done.")) as endpoint:
+        asyncio.run(asked(endpoint))
+        assert endpoint.requests == []
+
+
+def test_without_budgets_a_model_without_a_price_runs(database: Database) -> None:
+    with ModelEndpoint(says("Done.")) as endpoint:
+        ask(database, endpoint, **UNKNOWN)
+    assert [(row.state, row.cost_microdollars) for row in rows(database)] == [("answered", 0)]
+
+
+def test_a_model_that_is_declared_free_goes_on_when_the_budget_is_used_up(database: Database) -> None:
+    reserve(database, Budget(), key="acme/widget/issues/1", cost_microdollars=2_000_000)
+    with ModelEndpoint(says("Done.")) as endpoint:
+        ask(database, endpoint, Budget(session=1.0), model="gpt-4o", **FREE)
+    assert (rows(database)[-1].state, rows(database)[-1].cost_microdollars) == ("answered", 0)
+
+
+def test_the_names_of_models_without_a_price_and_of_those_given_away() -> None:
+    providers = {
+        "priced": provider("http://h/v1"),
+        "listed": provider("http://h/v1", model="gpt-4o", **UNKNOWN),
+        "unknown": provider("http://h/v1", **UNKNOWN),
+        "half": provider("http://h/v1", input_usd_per_million=None),
+        "free": provider("http://h/v1", **FREE),
+        "given": provider("http://h/v1", model="gpt-4o", **FREE),
+        "script": provider("scripted:model.json", **UNKNOWN),
+    }
+    assert prices.unknown(providers) == ["unknown", "half"]
+    assert prices.given_away(providers) == ["given"]

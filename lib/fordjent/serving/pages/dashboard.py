@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from fordjent.config import Config
+from fordjent.models import prices
 from fordjent.store import counters, deliveries, overview, pausing, spent, statistics
 from fordjent.store import events as stored_events
 from fordjent.store.budgets import DAY_SECONDS, day_of, month_start
@@ -100,6 +101,11 @@ def gather(connection: Connection, now: float) -> Dashboard:
 def budgets(config: Config) -> dict[str, float]:
     """In US dollars; 0: none."""
     return msgspec.structs.asdict(config.budget)
+
+
+def unpriced(config: Config) -> set[str]:
+    """Models whose price nobody knows."""
+    return {config.providers[name].model for name in prices.unknown(config.providers)}
 
 
 def _spent(connection: Connection, now: float) -> Spent:

@@ -44,7 +44,7 @@ class Views:
         await self._rejections.written()
         found = await self._context.database.read(dashboard.gather, time.time())
         return self._page(
-            request, "admin.html", found=found, budgets=dashboard.budgets(self._context.config),
+            request, "admin.html", found=found, budgets=dashboard.budgets(self._context.config), unpriced=dashboard.unpriced(self._context.config),
             most=self._context.config.sessions.max_sessions,
         )  # fmt: skip
 
