@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from harness import config as toml
-from harness.config import AgentEnvironment, Duration, Sandbox, Table
+from harness.config import AgentEnvironment, Duration, Sandbox, SecretScan, Table
 from harness.errors import BadConfig
 from harness.git import Person
 
@@ -96,6 +96,7 @@ class Config(Table, frozen=True, dict=True):
     notify: Notify = Notify()
     agent_environment: AgentEnvironment = msgspec.field(default_factory=AgentEnvironment)
     sandbox: Sandbox = Sandbox()
+    secret_scan: SecretScan = SecretScan()
 
     @cached_property
     def path(self) -> Path:

@@ -12,7 +12,7 @@ import msgspec
 
 from harness import config as toml
 from harness import shipped
-from harness.config import AgentEnvironment, Duration, Sandbox, Table
+from harness.config import AgentEnvironment, Duration, Sandbox, SecretScan, Table
 from harness.errors import BadConfig
 from harness.git import Person
 
@@ -180,6 +180,7 @@ class Config(Table, frozen=True, dict=True):
     log: Log = Log()
     agent_environment: AgentEnvironment = msgspec.field(default_factory=AgentEnvironment)
     sandbox: Sandbox = Sandbox()
+    secret_scan: SecretScan = SecretScan()
 
     @cached_property
     def path(self) -> Path:

@@ -124,4 +124,5 @@ def redactor_of(config: Config) -> Redactor:
     from harness.redaction import known_secrets
 
     environment = config.agent_environment
-    return Redactor([*config.secrets(), *known_secrets(os.environ, environment.pass_, environment.set)])
+    known = [*config.secrets(), *known_secrets(os.environ, environment.pass_, environment.set)]
+    return Redactor(known, config.secret_scan.allow)

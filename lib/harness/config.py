@@ -13,6 +13,7 @@ import msgspec
 
 from harness.bounds import Bounds
 from harness.errors import BadConfig, Usage
+from harness.redaction import FINGERPRINT
 
 T = TypeVar("T")
 
@@ -52,6 +53,12 @@ class Sandbox(Table, frozen=True):
     @property
     def bounds(self) -> Bounds:
         return Bounds(self.max_processes, self.max_memory_bytes, self.max_file_bytes)
+
+
+class SecretScan(Table, frozen=True):
+    """What is pushed though it looks like a secret (harness.redaction): `allow` has the fingerprints of findings."""
+
+    allow: list[Annotated[str, msgspec.Meta(pattern=f"^{FINGERPRINT}$")]] = []
 
 
 def seconds(duration: str) -> float:
@@ -223,6 +230,8 @@ def _say(error: str) -> str:
     missing = re.search(r"Object missing required field `(.+?)`", text)
     if missing:
         return f"{place + '.' if place else ''}{missing[1]}: required, but not given"
-    if "regex" in text:
+    if f"^{FINGERPRINT}$" in text:
+        text = "Expected a fingerprint, as the message that holds a push names it"
+    elif "regex" in text:
         text = 'Expected a length of time like "90s", "45m" or "1h30m"'
     return f"{place}: {text}" if place else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,11 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from harness.secret_patterns import RULES
+from harness.secret_patterns import RULES, Rule
 
 REDACTED = b"[redacted]"
 SHORTEST = 8
 """A known value shorter than this is no secret that could be told from ordinary text."""
+KNOWN = "known secret"
+"""The rule for a secret of this machine: nothing that a person says lets it pass."""
+FINGERPRINT = "[0-9a-f]{12}"
+LISTED = 5
 
 _SECRET_NAME = re.compile(
     r"(?i)(?:TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIALS?|(?:API|ACCESS|PRIVATE|AUTH|ENCRYPTION|SIGNING|DEPLOY)_?KEY)S?\d*$"
@@ -21,22 +26,32 @@ _SECRET_NAME = re.compile(
 
 
 class Finding(NamedTuple):
-    """Where a secret stands and which rule says so; never the secret."""
+    """Where a secret stands and which rule says so; never the secret. `fingerprint`: what lets it pass in
+    config.toml, where it is none; a known secret has none."""
 
     rule: str
     line: int
+    fingerprint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.rule} [fingerprint {self.fingerprint}]" if self.fingerprint else self.rule
 
 
 class Redactor:
     """Knows the secrets of this machine exactly, and others by their looks."""
 
-    def __init__(self, known: Iterable[str] = ()) -> None:
+    def __init__(self, known: Iterable[str] = (), allowed: Iterable[str] = ()) -> None:
         self._known = sorted(set(_spellings(known)), key=lambda value: (-len(value), value))
+        self._allowed = frozenset(allowed)
 
     def know(self, more: Iterable[str]) -> None:
         """Learn further secrets; the ones before stay."""
         known = {*self._known, *_spellings(more)}
         self._known = sorted(known, key=lambda value: (-len(value), value))
+
+    def allow(self, fingerprints: Iterable[str]) -> None:
+        """Let these findings, and no others, be pushed; texts are redacted as before."""
+        self._allowed = frozenset(fingerprints)
 
     def redact(self, text: str) -> str:
         """`text` with [redacted] where secrets were."""
@@ -58,15 +73,26 @@ class Redactor:
 
     def scan(self, data: bytes) -> list[Finding]:
         """What must not be pushed, in order of lines."""
-        found = [(data.find(value), "known secret") for value in self._known]
-        found = [(place, rule) for place, rule in found if place >= 0]
+        places = (data.find(value) for value in self._known)
+        found = [(place, KNOWN, "") for place in places if place >= 0]
         for rule in RULES:
-            if rule.holds_push:
-                found += [(match.start(), rule.name) for match in rule.pattern.finditer(data)]
+            for match in rule.pattern.finditer(data) if rule.holds_push else ():
+                fingerprint = _fingerprint(rule, match)
+                if fingerprint not in self._allowed:
+                    found.append((match.start(), rule.name, fingerprint))
         return sorted(
-            {Finding(rule, data.count(b"\n", 0, place) + 1) for place, rule in found},
-            key=lambda finding: (finding.line, finding.rule),
+            {Finding(rule, data.count(b"\n", 0, place) + 1, mark) for place, rule, mark in found},
+            key=lambda finding: (finding.line, finding.rule, finding.fingerprint),
         )
+
+    def objection(self, data: bytes) -> str:
+        """Why it must not be pushed, for people: a known secret before all else; "": nothing is in the way."""
+        found = self.scan(data)
+        if any(finding.rule == KNOWN for finding in found):
+            return KNOWN
+        told = list(dict.fromkeys(str(finding) for finding in found))
+        more = f" and {len(told) - LISTED} more" if len(told) > LISTED else ""
+        return f"{', '.join(told[:LISTED])}{more}"
 
 
 def known_secrets(
@@ -112,6 +138,12 @@ def _spellings(known: Iterable[str]) -> Iterator[bytes]:
             if len(part) >= SHORTEST:
                 yield part.encode("utf-8", "surrogateescape")
                 yield quote(part, safe="", errors="surrogateescape").encode("ascii")
+
+
+def _fingerprint(rule: Rule, match: re.Match[bytes]) -> str:
+    """Of what was found, wherever it stands; the value cannot be made of it."""
+    value = match[1] if match.re.groups else match[0]
+    return hashlib.sha256(rule.name.encode() + b"\0" + value).hexdigest()[:12]
 
 
 def _without_secret(match: re.Match[bytes]) -> bytes:

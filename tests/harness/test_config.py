@@ -22,6 +22,7 @@ class Mine(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     backend: Literal["auto", "none"] = "auto"
     limits: Limits = msgspec.field(default_factory=Limits)
+    secret_scan: config.SecretScan = config.SecretScan()
 
 
 def take(text: str, place: Path, others: frozenset[str] = frozenset()) -> Mine:
@@ -44,6 +45,7 @@ def test_lengths_of_time(written: str, seconds: float) -> None:
         ("name = 'x'\n[limits]\ntimeuot = '1s'", "limits.timeuot: unknown key"),
         ("name = 3", "name: Expected `str`, got `int`"),
         ("name = 'x'\n[limits]\ntries = 'many'", "limits.tries: Expected `int`, got `str`"),
+        ("name = 'x'\n[secret_scan]\nallow = ['AKIA']", "secret_scan.allow[0]: Expected a fingerprint"),
         ("name = 'x'\n[limits]\ntimeout = '2 hours'", 'limits.timeout: Expected a length of time like "90s"'),
         ("name = 'x'\nbackend = 'docker'", "backend: Invalid enum value 'docker'"),
         ("backend = 'auto'", "name: required, but not given"),

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import time
 from pathlib import Path
 
 import pytest
 
 from harness import process
-from harness.redaction import Finding, Redactor, is_secret_name, key_bodies, known_secrets
+from harness.redaction import (
+    FINGERPRINT,
+    KNOWN,
+    SHORTEST,
+    Finding,
+    Redactor,
+    is_secret_name,
+    key_bodies,
+    known_secrets,
+)
 
 BODY = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW\nQyNTUxOQAAACDe1x"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -74,10 +84,35 @@ def test_ordinary_text_holds_no_push(text: str) -> None:
 
 def test_a_finding_says_rule_and_line_and_never_the_value() -> None:
     token = "ghp_" + "a1B2" * 9
-    assert Redactor().scan(f"one\ntwo {token}\nthree {token}".encode()) == [
-        Finding("GitHub token", 2),
-        Finding("GitHub token", 3),
-    ]
+    second, third = Redactor().scan(f"one\ntwo {token}\nthree {token}".encode())
+    assert (second[:2], third[:2]) == (("GitHub token", 2), ("GitHub token", 3))
+    assert re.fullmatch(FINGERPRINT, second.fingerprint) and second.fingerprint == third.fingerprint
+    assert token not in f"{second} {second!r}"
+
+
+@pytest.mark.parametrize(("text", "rule"), SECRETS)
+def test_what_is_allowed_by_its_fingerprint_passes_alone_and_is_redacted_as_before(
+    text: str, rule: str
+) -> None:
+    data = f"see {text} here".encode()
+    allowed = [finding.fingerprint for finding in Redactor().scan(data)]
+    redactor = Redactor(allowed=allowed)
+    assert redactor.scan(data) == [] and redactor.objection(data) == ""
+    assert redactor.redact(data.decode()) == Redactor().redact(data.decode())
+    other = data + b"\nghp_" + b"c3D4" * 9
+    assert "GitHub token [fingerprint" in redactor.objection(other)
+    redactor.allow([])
+    assert rule in redactor.objection(data)
+
+
+@pytest.mark.parametrize(("text", "_rule"), SECRETS)
+def test_a_known_secret_passes_with_no_fingerprint(text: str, _rule: str) -> None:
+    lines = [line for line in text.splitlines() if len(line) >= SHORTEST and not line.startswith("-----")]
+    data = f"see {text} here".encode()
+    allowed = [finding.fingerprint for finding in Redactor().scan(data)]
+    redactor = Redactor(lines, [*allowed, ""])
+    assert redactor.objection(data) == KNOWN
+    assert all(finding.fingerprint == "" for finding in redactor.scan(data) if finding.rule == KNOWN)
 
 
 def test_known_secrets_are_taken_out_wherever_they_stand() -> None:

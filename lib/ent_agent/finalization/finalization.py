@@ -245,9 +245,10 @@ class _Finalization:
         """
         if saved is None or saved.withheld:
             names = ", ".join(f"{one.path} ({one.rule})" for one in saved.withheld) if saved else "everything"
-            raise BadData(
-                f"withheld still: {names}", hint="name each with --allow, or remove it from the worktree"
-            )
+            known = saved is not None and any(one.is_known_secret for one in saved.withheld)
+            why = "; a secret of this machine never passes" if known else ""
+            hint = f"name each with --allow, or remove it from the worktree{why}"
+            raise BadData(f"withheld still: {names}", hint=hint)
         assert self.run.verdict
         handed_to = runs.record(self.run).result
         runs.update(self.config, self.run, claim_ref="", endings=[])

@@ -174,13 +174,30 @@ def _what_there_is(report: Report) -> str:
 def _withheld(report: Report) -> str:
     lines = [f"- `{_plain(one.path)}`: {one.rule}" for one in report.withheld[:LISTED]]
     lines += _and_more(len(report.withheld))
-    first = _plain(report.withheld[0].path)
     return (
         "Not committed or not pushed, since it may be something that nobody else should get:\n\n"
         + "\n".join(lines)
-        + f"\n\nIt is still on {socket.gethostname()}. To let a file pass:\n\n"
-        f"    ent-agent-finalize --issue {report.issue} --allow '{first}'"
+        + f"\n\nIt is still on {socket.gethostname()}. {_way_on(report)}"
     )
+
+
+def _way_on(report: Report) -> str:
+    """How a person lets pass what may."""
+    known = [one for one in report.withheld if one.is_known_secret]
+    lines = []
+    if others := [one for one in report.withheld if not one.is_known_secret]:
+        first = _plain(others[0].path)
+        lines.append(
+            f"To let a file pass:\n\n    ent-agent-finalize --issue {report.issue} --allow '{first}'"
+        )
+    if any(one.has_fingerprint for one in others):
+        lines.append(
+            "What is no secret, an example's for instance, passes for good with its fingerprint in "
+            "`secret_scan.allow` of config.toml."
+        )
+    if known:
+        lines.append("A secret of this machine never passes: take it out of the branch and the worktree.")
+    return "\n\n".join(lines)
 
 
 def _kept(report: Report) -> str:

@@ -15,5 +15,6 @@ def redactor(config: Config) -> Redactor:
         (
             *known_secrets(os.environ, environment.pass_, environment.set),
             *key_bodies(config.folder(config.ssh_key_dir)),
-        )
+        ),
+        config.secret_scan.allow,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fordjent import threads
 from fordjent.gates import prefix
-from fordjent.gates.gate import Blocked, Passed, Proposal, listed
+from fordjent.gates.gate import Blocked, Passed, Proposal, listed, no_secret
 from fordjent.gates.protection import default_branch, is_protected
 from fordjent.workspaces.place import Place, changed_files
 from harness.worktrees.leftovers import Withheld
@@ -110,7 +110,8 @@ def _objection(place: Place, tip: str) -> Blocked | None:
     return _blocked(
         f"must not be pushed: {listed(names)}",
         "Take it out of every commit of the branch that has it, for example by "
-        f"git reset --soft origin/{place.base} and committing anew without it; name it in .gitignore.",
+        f"git reset --soft origin/{place.base} and committing anew without it; name it in .gitignore."
+        f"{no_secret(found)}",
         [one.path for one in found],
         tip,
     )

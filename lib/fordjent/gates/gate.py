@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from fordjent.session_key import SessionKey
     from fordjent.workspaces.place import Place
     from harness.git import Person
+    from harness.worktrees.leftovers import Withheld
 
 LISTED = 20
 """Files that a verdict names."""
@@ -121,3 +123,13 @@ def listed(names: list[str]) -> str:
     """Names for a sentence; of many the first."""
     more = len(names) - LISTED
     return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def no_secret(found: Sequence[Withheld]) -> str:
+    """The way on where what was found only looks like a secret; "": nothing does."""
+    if not any(one.has_fingerprint for one in found):
+        return ""
+    return (
+        " If it is no secret, say so in a comment with its fingerprint: "
+        "in secret_scan.allow of config.toml an operator lets it pass."
+    )

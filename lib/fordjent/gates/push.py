@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fordjent import threads
 from fordjent.gates import prefix
-from fordjent.gates.gate import Blocked, Passed, Proposal, listed
+from fordjent.gates.gate import Blocked, Passed, Proposal, listed, no_secret
 from fordjent.gates.protection import default_branch, is_protected
 from fordjent.workspaces import remote
 from fordjent.workspaces.place import Place
@@ -83,7 +83,7 @@ def _objection(place: Place, tip: str) -> Blocked | None:
         return None
     return _blocked(
         f"must not be pushed: {listed([f'{one.path} ({one.rule})' for one in objections])}",
-        "Take it out of every commit of the branch that has it.",
+        f"Take it out of every commit of the branch that has it.{no_secret(objections)}",
         tip,
     )
 

@@ -65,6 +65,7 @@ class Reloading:
         merged = applied(self._context.config, new)
         changed, later = difference(self._context.config, merged), difference(merged, new)
         self._context.redactor.know(new.secrets())
+        self._context.redactor.allow(new.secret_scan.allow)
         self._context.config = merged
         if changed or later:
             log.info("config.reloaded", changed=changed, needs_restart=later)

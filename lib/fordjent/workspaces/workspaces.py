@@ -81,7 +81,7 @@ class Workspaces:
         self._config = config
         self._url = forge_url.rstrip("/")
         self._person = person or config.person
-        self._rules = Rules(MAX_FILE_BYTES, redactor or Redactor(config.secrets()))
+        self._rules = Rules(MAX_FILE_BYTES, redactor or Redactor(config.secrets(), config.secret_scan.allow))
         credential = credentials.keep(config.state_dir / "credentials", token)
         self._settings = (
             pairs.CONTROL_CONFIG | pairs.without_lfs() | credentials.settings(self._url, credential)

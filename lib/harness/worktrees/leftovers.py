@@ -18,7 +18,7 @@ import msgspec
 
 from harness.git import Git, GitFailed
 from harness.process import Finished
-from harness.redaction import Redactor
+from harness.redaction import KNOWN, Redactor
 from harness.worktrees import lfs, obstacles
 from harness.worktrees.crowds import crowded, is_inside, without
 
@@ -44,6 +44,14 @@ class Withheld(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     rule: str
+
+    @property
+    def is_known_secret(self) -> bool:
+        return self.rule.startswith(KNOWN)
+
+    @property
+    def has_fingerprint(self) -> bool:
+        return "[fingerprint " in self.rule
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,7 @@ def gather(git: Git, worktree: Path, head: str, index: Path, rules: Rules) -> Le
     taken: list[bytes] = []
     withheld: list[Withheld] = []
     for path, rule in sorted(files.differing(rules)):
-        if rule and shown(path) not in rules.allowed:
+        if rule and not may_pass(shown(path), rule, rules):
             withheld.append(Withheld(path=shown(path), rule=rule))
         elif rule not in STAYS:
             taken.append(path)
@@ -94,6 +102,11 @@ def gather(git: Git, worktree: Path, head: str, index: Path, rules: Rules) -> Le
     withheld += (Withheld(path=shown(path), rule=REFUSED) for path in files.add(taken))
     tree = files.git_run("write-tree").text.strip()
     return LeftOvers(tree, tuple(shown(path) for path in taken), tuple(withheld))
+
+
+def may_pass(path: str, rule: str, rules: Rules) -> bool:
+    """Whether a person let it pass; a secret of this machine never does."""
+    return path in rules.allowed and not rule.startswith(KNOWN)
 
 
 def shown(path: bytes) -> str:
@@ -177,20 +190,20 @@ class _Files:
             about = full.lstat()
         except OSError:
             return ""  # deleted
-        if in_name := rules.redactor.scan(path):
-            return f"{in_name[0].rule} in its name"
+        if in_name := rules.redactor.objection(path):
+            return f"{in_name} in its name"
         if stat.S_ISLNK(about.st_mode) or stat.S_ISDIR(about.st_mode):
             return ""
         if not stat.S_ISREG(about.st_mode):
             return SPECIAL
-        if about.st_size > rules.max_file_bytes:
+        most = about.st_size if shown(path) in rules.allowed else rules.max_file_bytes
+        if about.st_size > most:
             return LARGE
         try:
             with full.open("rb") as file:
-                found = rules.redactor.scan(file.read(rules.max_file_bytes + 1))
+                return rules.redactor.objection(file.read(most + 1))
         except OSError:
             return UNREADABLE
-        return found[0].rule if found else ""
 
     def _changed_submodules(self) -> Iterator[bytes]:
         """Submodules whose checked-out commit is another; told from files, since git would run theirs."""

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from harness.git import Git
 from harness.objects import parse_tree
 from harness.worktrees import lfs, published
-from harness.worktrees.leftovers import LARGE, NESTED, Rules, Withheld, shown
+from harness.worktrees.leftovers import LARGE, NESTED, Rules, Withheld, may_pass, shown
 
 
 def look_through(git: Git, tip: str, had: Sequence[str], rules: Rules) -> list[Withheld]:
     """What in the commits up to `tip` must not be pushed, each file once. `had`: what origin has (`on_origin`)."""
     found: dict[str, str] = {}
     for path, rule in _objections(git, tip, had, rules):
-        if path not in rules.allowed:
+        if not may_pass(path, rule, rules):
             found.setdefault(path, rule)
     return [Withheld(path=path, rule=rule) for path, rule in found.items()]
 
@@ -37,7 +37,7 @@ def _objections(git: Git, tip: str, had: Sequence[str], rules: Rules) -> Iterato
     for line, oid, about in zip(listed, oids, git.objects.about_many(oids), strict=True):
         kind, size = about or ("object", 0)
         path = line[len(oid) + 1 :]
-        if kind == "blob" and size > rules.max_file_bytes:
+        if kind == "blob" and size > rules.max_file_bytes and shown(path) not in rules.allowed:
             yield shown(path), LARGE
         else:
             readable.append((oid, kind, _where(kind, oid, path)))
@@ -46,8 +46,8 @@ def _objections(git: Git, tip: str, had: Sequence[str], rules: Rules) -> Iterato
         if lfs.is_pointer(data):
             yield where, lfs.NOT_UPLOADED
         text = b"\n".join(parse_tree(data, len(name) // 2)) if kind == "tree" else data
-        for finding in rules.redactor.scan(text)[:1]:
-            yield where, finding.rule
+        if objection := rules.redactor.objection(text):
+            yield where, objection
     yield from ((path, NESTED) for path in _embedded(git, tip, had))
 
 

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ent_agent.claims.claims import Claim
 from ent_agent.claims.heartbeat import Heartbeat
@@ -20,7 +21,9 @@ from ent_agent.sample import ALICE, DATA, commit_files
 from ent_agent.selection import attempts
 from ent_agent.tracker.writer import AddTag, NewIssue, SetState
 from harness.clock import timestamp
+from harness.config import SecretScan
 from harness.errors import BadData, NotLoggedIn, TryLater
+from harness.redaction import Redactor
 from tests.support.bench import Bench
 from tests.support.sample import SPELLING, WELSH, Sample, configuration
 
@@ -481,6 +484,8 @@ def test_a_left_over_secret_goes_to_the_handler_by_file_and_rule_never_by_value(
     told = "".join(bench.comments())
     assert "- `config/settings.py`: AWS access key" in told and KEY not in told
     assert f"ent-agent-finalize --issue {WELSH} --allow 'config/settings.py'" in told
+    (finding,) = Redactor().scan(KEY.encode())
+    assert finding.fingerprint in told and "`secret_scan.allow` of config.toml" in told
     assert (bench.worktree / "config/settings.py").read_text() == f"KEY = '{KEY}'\n"
     assert KEY.encode() not in b"".join(
         path.read_bytes() for path in bench.sample.origin.rglob("*") if path.is_file()
@@ -496,7 +501,7 @@ def test_what_a_person_allows_is_pushed_and_goes_to_the_reviewer(bench: Bench) -
     bench.ended()
     assert bench.finalize().result.handed_to == "bob"  # type: ignore[union-attr]
     bench.record = finalization.withholding(bench.config, WELSH[:6])
-    with pytest.raises(BadData, match=r"withheld still: other\.key \(AWS access key\)"):
+    with pytest.raises(BadData, match=r"withheld still: other\.key \(AWS access key \["):
         bench.finalize("example.key")
     result = bench.finalize("example.key", "other.key").result
     assert result and (result.pushed, result.handed_to) == (True, "carol")
@@ -529,6 +534,45 @@ def test_known_secrets_are_found_whatever_they_look_like(
     bench.ended()
     bench.finalize()
     assert bench.pushed() is None and "`notes.txt`: known secret" in bench.comments()[0]
+    assert "--allow" not in bench.comments()[0] and "never passes" in bench.comments()[0]
+
+
+@pytest.mark.parametrize("how", ["committed", "left over", "committed, too large", "left over, too large"])
+def test_a_known_secret_passes_by_no_word_of_a_person(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Be it beside something that may pass, and before it in the file."""
+    monkeypatch.setenv("FORGE_TOKEN", "correct-horse-battery")
+    large = "x" * 3000 if "large" in how else ""
+    if large:
+        bench.config = replace(bench.config, limits=replace(bench.config.limits, max_file_bytes=2000))
+    bench.start(WELSH)
+    bench.commit("fine.txt")
+    text = f"{KEY}\n{large}\nit is correct-horse-battery\n"
+    if "left over" in how:
+        bench.write("notes.txt", text)
+    else:
+        bench.commit("notes.txt", text)
+    bench.comment("Done: it.")
+    bench.ended()
+    bench.finalize()
+    bench.record = finalization.withholding(bench.config, WELSH)
+    with pytest.raises(BadData, match=r"notes\.txt \(known secret") as failed:
+        bench.finalize("notes.txt")
+    assert "never passes" in failed.value.hint
+    assert "notes.txt" not in (bench.files() if bench.pushed() else [])
+
+
+def test_what_config_toml_allows_by_its_fingerprint_is_pushed(bench: Bench) -> None:
+    (finding,) = Redactor().scan(KEY.encode())
+    bench.config = replace(bench.config, secret_scan=SecretScan(allow=[finding.fingerprint]))
+    bench.start(WELSH)
+    bench.commit("settings.py", f"KEY = '{KEY}'\n")
+    bench.write("left.py", f"KEY = '{KEY}'\n")
+    bench.comment("Done: it.")
+    bench.ended()
+    assert bench.finalize().result.pushed  # type: ignore[union-attr]
+    assert {"settings.py", "left.py"} <= set(bench.files())
 
 
 # ---- origins that take less

@@ -11,6 +11,7 @@ from fordjent.workspaces.place import Place
 from fordjent.workspaces.workspaces import Workspaces
 from harness import process
 from harness.errors import TryLater
+from harness.redaction import Redactor
 from tests.support.proposals import REPOSITORY, Desk
 from tests.support.workshop import agent, commit
 
@@ -50,6 +51,17 @@ def test_a_secret_is_held_also_where_no_gate_was_before(at: Desk) -> None:
     commit(place, {"key.txt": f"{at.config.forgejo.token}\n"})
     found = verdict(at, place)
     assert isinstance(found, Blocked) and at.on_forge(place.branch) == ""
+
+
+def test_what_only_looks_like_a_secret_is_named_with_what_lets_it_pass(at: Desk) -> None:
+    place, example = at.issue(), "AKIA" + "QWERTYUIOPASDFGH"
+    commit(place, {"example.txt": f"{example}\n"})
+    found = verdict(at, place)
+    (finding,) = Redactor().scan(example.encode())
+    assert isinstance(found, Blocked) and finding.fingerprint in str(found) and example not in str(found)
+    assert "secret_scan.allow of config.toml" in str(found)
+    place.rules.redactor.allow([finding.fingerprint])
+    assert isinstance(verdict(at, place), Passed)
 
 
 @pytest.mark.parametrize("branch", ["main", "release/1"])

@@ -45,6 +45,20 @@ def test_a_new_key_is_a_secret_at_once(place: Path) -> None:
         assert "other" in context.config.providers
 
 
+def test_a_finding_that_is_allowed_passes_at_once_and_no_more_when_it_is_taken_out(place: Path) -> None:
+    looks = b"AKIA" + b"QWERTYUIOPASDFGH"
+    with opened(place) as context:
+        reloading = Reloading(context)
+        (finding,) = context.redactor.scan(looks)
+        change(place, f'[secret_scan]\nallow = ["{finding.fingerprint}"]\n')
+        asyncio.run(reloading.look())
+        assert context.redactor.scan(looks) == []
+        path = place / "config.toml"
+        path.write_text(path.read_text("utf-8").replace(f'"{finding.fingerprint}"', ""), encoding="utf-8")
+        asyncio.run(reloading.look())
+        assert context.redactor.scan(looks) == [finding]
+
+
 def test_what_needs_a_restart_stays_and_is_named(place: Path) -> None:
     with opened(place) as context:
         old = context.config
