@@ -9,6 +9,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from fordjent import threads
 from fordjent.context import Context
+from fordjent.store import counters
 from fordjent.store.schema import deliveries, events, inputs, runs
 from harness import folders
 
@@ -50,6 +51,8 @@ def old_rows(connection: Connection, before: float) -> int:
         ~used.exists(),
     )
     deleted = connection.execute(delete(events).where(events.c.id.in_(ours.limit(AT_ONCE))))
+    if deleted.rowcount:
+        counters.add(connection, counters.PRUNED_EVENTS, deleted.rowcount)
     return emptied.rowcount + deleted.rowcount
 
 

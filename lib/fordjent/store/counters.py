@@ -10,6 +10,8 @@ REJECTED = "deliveries.rejected"
 """With a dot and the status that was answered after it."""
 MISSED = "reconcile.missed"
 """What webhooks did not tell of and the reconcile found."""
+PRUNED_EVENTS = "events.pruned"
+"""Our own old events, whose rows are gone: with them a total does not fall."""
 TOOL_CALLS = "tool_calls"
 """Kept by the database itself (migration 0002)."""
 

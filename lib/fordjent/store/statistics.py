@@ -95,7 +95,7 @@ def queue(connection: Connection, now: float) -> Queue:
 def metrics(connection: Connection, by_state: dict[str, int]) -> Metrics:
     summed = spent.in_all(connection)
     return Metrics(
-        events_total=_count(connection, events),
+        events_total=_count(connection, events) + counters.value(connection, counters.PRUNED_EVENTS),
         sessions_total=sum(by_state.values()),
         sessions_active=by_state["working"],
         tool_calls_total=counters.value(connection, counters.TOOL_CALLS),

@@ -7,9 +7,10 @@ import os
 import time
 from pathlib import Path
 
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from fordjent.operations import pruning
+from fordjent.serving import metrics
 from fordjent.store import deliveries, events
 from fordjent.store import schema as tables
 from tests.support.context import opened
@@ -49,3 +50,35 @@ def test_folders_of_runs_that_are_over_go(place: Path) -> None:
     assert pruning.sweep(place / "runs", {"open"}, time.time() - 60) == 1
     assert sorted(path.name for path in (place / "runs").iterdir()) == ["open", "young"]
     assert pruning.sweep(place / "none", set(), time.time()) == 0
+
+
+def test_no_counter_of_the_metrics_falls_when_events_are_filtered_and_pruned(place: Path) -> None:
+    with opened(place) as context:
+
+        async def story() -> None:
+            write, look, now = context.database.write, context.database.read, time.time()
+            for name in ("one", "two"):
+                await store(context, {**HEADERS, "X-Forgejo-Delivery": name}, BODY)
+            for _ in range(3):
+                mine = await write(events.add, "reconcile", "acme/widget", 0, 1.0)
+                await write(events.decided, mine, "", 2.0)
+            before = await look(totals)
+            await write(deliveries.filtered, 1, "by the bot itself")
+            await write(events.decided, 1, "", now)
+            filtered = await look(totals)
+            await pruning.prune(context)
+            assert len(await look(lambda c: c.execute(select(tables.events.c.id)).all())) == 2
+            after = await look(totals)
+            assert before["fordjent_events_total"] == after["fordjent_events_total"] == 5
+            for name, value in before.items():
+                assert value <= filtered[name] <= after[name], name
+            assert after['fordjent_deliveries_total{status="filtered"}'] == 1
+
+        asyncio.run(story())
+
+
+def totals(connection: Connection) -> dict[str, float]:
+    """Each counter of the metrics."""
+    lines = metrics.text(connection).decode().splitlines()
+    named = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, value in named if name.split("{")[0].endswith("_total")}
