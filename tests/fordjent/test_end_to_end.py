@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -497,3 +500,81 @@ def test_term_ends_an_agent_cli_too_and_the_next_start_begins_it_again(serve: Se
     served.start()
     served.until_state(f"issues/{number}", "completed")
     assert len(served.bob.pulls(REPOSITORY)) == 1
+
+
+def test_a_budget_that_is_reached_ends_the_calls_with_one_comment_and_goes_on_when_it_is_raised(
+    serve: Serve,
+) -> None:
+    dollar = {"tokens_in": 0, "tokens_out": 100}
+    served = serve(
+        [
+            heard("It was opened", call("read_file", path="hello.py"), usage=dollar),
+            heard("Go on", write(), *commit("Greet by name")),
+            then(propose("Greet by name", "Closes #1")),
+        ],
+        more="[budget]\nsession = 1.5",
+    )
+    changed(
+        served, 'model = "scripted"', 'model = "scripted"\nmax_tokens = 100\noutput_usd_per_million = 1e4'
+    )
+    served.start()
+    number = opened(served)
+    key = f"issues/{number}"
+    assert served.until_state(key, "failed", "completed") == "failed"
+    status, told = said_by_bot(served, number)
+    assert "Failed (budget)" in status and "comment here lets me go on" in told
+    assert "budget.session of $1.50 is reached" in told
+    assert served.bob.labels(REPOSITORY, number) == ["fordjent/failed:budget"]
+    spent = served.row("SELECT state, cost_microdollars FROM model_calls")
+    assert spent == [("answered", 1_000_000)]
+
+    changed(served, "session = 1.5", "session = 9.0")
+    until(lambda: "config.reloaded" in served.log, "the new budget is known")
+    served.bob.comment(REPOSITORY, number, "Go on, please.")
+    served.until_state(key, "completed")
+    assert len(served.bob.pulls(REPOSITORY)) == 1
+    assert served.bob.labels(REPOSITORY, number) == ["review"]
+    assert served.stop() == 0
+
+
+def test_a_session_that_ran_too_often_keeps_what_is_said_and_goes_on_when_the_hour_has_turned(
+    serve: Serve,
+) -> None:
+    served = serve(
+        [
+            heard("It was opened", failure="auth"),
+            heard("Anybody's", write(), *commit("Greet by name")),
+            then(propose("Greet by name", "Closes #1")),
+        ],
+        sessions={"max_runs_per_hour": 1},
+    )
+    served.start()
+    number = opened(served)
+    key = f"issues/{number}"
+    served.until_state(key, "failed")
+    before = len(said_by_bot(served, number))
+    served.bob.comment(REPOSITORY, number, "Anybody's.")
+    until(lambda: ready_in(served) > 3000, "the session is held for the rest of the hour")
+    assert served.row("SELECT count(*) FROM model_calls") == [(1,)]
+    assert served.row("SELECT count(*) FROM runs") == [(1,)]
+    assert len(said_by_bot(served, number)) == before
+    assert served.stop() == 0
+
+    with closing(sqlite3.connect(served.folder / "state/fordjent.db")) as connection, connection:
+        connection.execute("UPDATE runs SET started_at = started_at - 3600")
+        connection.execute("UPDATE sessions SET ready_at = ready_at - 3600")
+    served.start()
+    served.until_state(key, "completed")
+    assert served.row("SELECT count(*) FROM runs") == [(2,)]
+    assert len(served.bob.pulls(REPOSITORY)) == 1
+
+
+def ready_in(served: Served) -> float:
+    ((ready_at,),) = served.row("SELECT ready_at FROM sessions")
+    return (ready_at or 0.0) - time.time()
+
+
+def changed(served: Served, old: str, new: str) -> None:
+    text = served.config_path.read_text("utf-8")
+    assert old in text
+    served.config_path.write_text(text.replace(old, new, 1), encoding="utf-8")
