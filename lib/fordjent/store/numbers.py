@@ -90,6 +90,19 @@ class Metrics(msgspec.Struct):
     cost_usd: float
 
 
+class Held(msgspec.Struct):
+    """An issue whose session does not begin before the issues `waits_for`, of its repository."""
+
+    session_key: str
+    waits_for: list[int]
+    since: str
+
+
+class WaitingIssues(msgspec.Struct):
+    total: int
+    oldest: list[Held]
+
+
 class Status(msgspec.Struct):
     now: str
     deliveries: Counts
@@ -99,6 +112,7 @@ class Status(msgspec.Struct):
     queue: Queue
     parked: list[Parked]
     """The last of them."""
+    waiting_issues: WaitingIssues
     costs: Costs
     by_model: list[Usage]
     by_session_model: list[SessionUsage]

@@ -6,11 +6,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Executable, FromClause, Select, Table, func, select
 
-from fordjent.store import counters, deliveries, spent
+from fordjent.store import counters, deliveries, spent, waiting_issues
 from fordjent.store import events as stored_events
 from fordjent.store.numbers import (
     Change,
     Costs,
+    Held,
     Lifecycle,
     Metrics,
     Queue,
@@ -19,6 +20,7 @@ from fordjent.store.numbers import (
     Status,
     Turn,
     Usage,
+    WaitingIssues,
 )
 from fordjent.store.schema import (
     events,
@@ -51,6 +53,7 @@ def status(connection: Connection, now: float, since: float = 0.0) -> Status:
         sessions=by_state,
         queue=queue(connection, now),
         parked=stored_events.parked(connection, RECENT),
+        waiting_issues=waiting(connection),
         costs=_costs(connection),
         by_model=[Usage(*row) for row in _usage(connection, since)],
         by_session_model=[SessionUsage(*row) for row in _usage(connection, since, "key")],
@@ -90,6 +93,14 @@ def queue(connection: Connection, now: float) -> Queue:
     since = min((at for at in (oldest, first) if at is not None), default=now)
     parked = connection.execute(select(func.count()).where(events.c.state == "parked")).scalar() or 0
     return Queue(new + ready, round(max(0.0, now - since), 3), parked)
+
+
+def waiting(connection: Connection) -> WaitingIssues:
+    rows = waiting_issues.oldest(connection, RECENT)
+    return WaitingIssues(
+        waiting_issues.count(connection),
+        [Held(row.key, list(row.waits_for), timestamp(row.since)) for row in rows],
+    )
 
 
 def metrics(connection: Connection, by_state: dict[str, int]) -> Metrics:

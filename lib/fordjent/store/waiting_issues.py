@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from fordjent.deciding.actions import Input
 from fordjent.session_key import SessionKey
@@ -56,6 +56,18 @@ def of_repository(connection: Connection, repository: str) -> list[WaitingIssue]
         select(waiting_issues)
         .where(waiting_issues.c.repository == repository)
         .order_by(waiting_issues.c.number)
+    )
+    return [_read(row) for row in rows]
+
+
+def count(connection: Connection) -> int:
+    return connection.execute(select(func.count()).select_from(waiting_issues)).scalar() or 0
+
+
+def oldest(connection: Connection, limit: int) -> list[WaitingIssue]:
+    """Of all repositories, those that have waited longest first."""
+    rows = connection.execute(
+        select(waiting_issues).order_by(waiting_issues.c.since, waiting_issues.c.key).limit(limit)
     )
     return [_read(row) for row in rows]
 
