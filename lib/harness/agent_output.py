@@ -18,7 +18,7 @@ from typing import IO, Any, Literal
 import jmespath
 import msgspec
 
-from harness import resume_time
+from harness import cutting, resume_time
 from harness.adapter import Adapter, FailureTexts, Output
 
 LINE_BYTES = 16 * 1024 * 1024
@@ -68,7 +68,7 @@ def read(adapter: Adapter, source: Path, stderr: Path, exit_code: int | None, no
         failed = bool(found.error) or bool(output.success and not found.success)
         reported = "success" if success else "error" if failed else ""
     message = found.message or _text(found.error)
-    return Said(reported, message[-MESSAGE_CHARACTERS:], found.usage, resume_at)
+    return Said(reported, cutting.ending(message, MESSAGE_CHARACTERS), found.usage, resume_at)
 
 
 def usage_from(printed: bytes, before: Usage) -> Usage:

@@ -15,6 +15,7 @@ from ent_agent.records import RunSection, Usage
 from ent_agent.tracker.guard import Dropped
 from ent_agent.tracker.model import Issue, State
 from ent_agent.tracker.writer import AddComment, Change, SetAssignee, SetState
+from harness import cutting
 from harness.git import Person
 from harness.worktrees.leftovers import Withheld
 
@@ -130,7 +131,7 @@ def _parts(report: Report, to: str | None) -> Iterator[str]:
     yield _headline(report)
     yield _what_there_is(report)
     if not report.said and report.run and report.run.message:
-        yield "Its last words:\n\n" + _quoted(report.run.message[-SHOWN_CHARACTERS:])
+        yield "Its last words:\n\n" + _quoted(cutting.ending(report.run.message, SHOWN_CHARACTERS))
     if report.verdict.counts and report.transcript_tail:
         yield "The end of its output:\n\n" + _indented(report.transcript_tail)
     if report.withheld:

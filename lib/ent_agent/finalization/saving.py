@@ -17,6 +17,7 @@ from ent_agent.finalization.tracker_line import TrackerLine
 from ent_agent.records import Record
 from ent_agent.repositories import repositories
 from ent_agent.running.runs import Run
+from harness import cutting
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.errors import BadData
@@ -126,7 +127,10 @@ def subject(record: Record, *, done: bool) -> str:
     """The subject of a commit of left-overs: the issue's title, never the agent's chat."""
     title = record.issue.title if record.issue else ""
     plain = "".join(c for c in title if not unicodedata.category(c).startswith("C")).strip()
-    words = plain[:LONGEST_SUBJECT] or f"Work on issue {record.issue.id if record.issue else ''}"
+    words = (
+        cutting.beginning(plain, LONGEST_SUBJECT)
+        or f"Work on issue {record.issue.id if record.issue else ''}"
+    )
     return words if done else f"WIP: {words}"
 
 

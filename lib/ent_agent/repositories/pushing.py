@@ -15,7 +15,7 @@ import msgspec
 from ent_agent import state
 from ent_agent.config import Config
 from ent_agent.repositories import origin
-from harness import atomic
+from harness import atomic, cutting
 from harness.diagnostics import say
 from harness.effects import reached
 from harness.git import Git
@@ -178,4 +178,5 @@ def _said(finished: Finished) -> str:
         return "timed out"
     lines = [*_refused(finished).values(), *finished.error_text.splitlines()]
     noise = ("To ", "hint:", "error: failed to push", "Please make sure", "and the repository exists")
-    return "; ".join(line.strip() for line in lines if line.strip() and not line.startswith(noise))[:500]
+    told = "; ".join(line.strip() for line in lines if line.strip() and not line.startswith(noise))
+    return cutting.beginning(told, 500)

@@ -13,13 +13,13 @@ from ent_agent.running import runs
 from ent_agent.running.workplace import RunFolder
 from ent_agent.selection import attempts
 from ent_agent.tracker.model import Comment
-from harness import templates
+from harness import cutting, templates
 from harness.errors import BadData
 from harness.git import Git
 from harness.objects import Entry
 
 INSTRUCTIONS = (b".ent-agent", b"instructions.md")
-INSTRUCTIONS_BYTES = 32 * 1024
+INSTRUCTIONS_CHARACTERS = 32 * 1024
 COMMENTS_CHARACTERS = 120_000
 EARLIER_RUNS = 3
 BRANCHES = 10
@@ -149,9 +149,9 @@ def instructions(git: Git, base: str) -> str:
         entry = inside
     if not entry.is_file:
         return ""
-    text = git.objects.read(entry.oid)
-    cut = "" if len(text) <= INSTRUCTIONS_BYTES else "\n[the rest is left out]"
-    return text[:INSTRUCTIONS_BYTES].decode("utf-8", "replace") + cut
+    text = git.objects.read(entry.oid).decode("utf-8", "replace")
+    cut = "" if len(text) <= INSTRUCTIONS_CHARACTERS else "\n[the rest is left out]"
+    return cutting.beginning(text, INSTRUCTIONS_CHARACTERS) + cut
 
 
 class _Before:

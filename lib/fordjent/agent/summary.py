@@ -35,7 +35,7 @@ async def of(model: Model, left_out: Sequence[Message], most_tokens: int) -> str
         if failure.kind == "budget":
             raise
         return ""
-    return answer.message.content.strip()[:LONGEST_SUMMARY_CHARACTERS]
+    return cutting.beginning(answer.message.content.strip(), LONGEST_SUMMARY_CHARACTERS)
 
 
 def _told(message: Message) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from fordjent.forge.answers import SAID_CHARACTERS, Answer
 from fordjent.forge.errors import ForgeError, NotUnderstood, Unreachable
 from fordjent.forge.pace import Pace
+from harness import cutting
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 30.0
@@ -140,5 +141,5 @@ def _next_place(answer: Answer, url: httpx2.URL) -> httpx2.URL:
 
 def _unreachable(request: Request, url: httpx2.URL, error: Exception, *, received: bool) -> Unreachable:
     where = f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
-    said = f"{where} does not answer: {error or type(error).__name__}"[:SAID_CHARACTERS]
+    said = cutting.beginning(f"{where} does not answer: {error or type(error).__name__}", SAID_CHARACTERS)
     return Unreachable(request.method, request.path, 0, said, received=received)

@@ -19,6 +19,7 @@ from fordjent.memory.tree import text_at
 from fordjent.store import issues, memories, notes, runs, sessions
 from fordjent.store.sessions import Session
 from fordjent.workspaces.place import Place
+from harness import cutting
 from harness.clock import timestamp
 from harness.errors import BadData
 from harness.worktrees.pair import REMOTE
@@ -111,7 +112,9 @@ def _known(connection: Connection, session: Session) -> tuple[Past, list[int]]:
         notes=tuple(_newest(noted)),
         pull=pull,
         pull_state=known.state if known else "",
-        last_words=memories.last_words(connection, [one.key for one in both])[:WORDS_CHARACTERS],
+        last_words=cutting.beginning(
+            memories.last_words(connection, [one.key for one in both]), WORDS_CHARACTERS
+        ),
     )
     return past, [one.number for one in reversed(both)]
 

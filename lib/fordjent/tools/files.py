@@ -104,7 +104,7 @@ def _page(file: IO[bytes], offset: int, limit: int, size: int, redactor: Redacto
     lines: list[str] = []
     room = CAP * 9 // 10
     number, left = 0, ""
-    for number, line in enumerate(_lines(file), 1):
+    for number, line in enumerate(_lines(file, redactor), 1):
         if number < offset:
             continue
         room -= len(line) + 8
@@ -120,8 +120,8 @@ def _page(file: IO[bytes], offset: int, limit: int, size: int, redactor: Redacto
     return "\n".join(f"{at:6}\t{line}" for at, line in enumerate(shown, offset)) + left
 
 
-def _lines(file: IO[bytes]) -> Iterator[str]:
-    """The lines as text, without their ends; of a long one the beginning."""
+def _lines(file: IO[bytes], redactor: Redactor) -> Iterator[str]:
+    """The lines as text, without their ends; of a long one the beginning, redacted before it is cut."""
     left = READ_BYTES
     while left > 0 and (line := file.readline(LONGEST_LINE * 4)):
         more = 0
@@ -133,7 +133,7 @@ def _lines(file: IO[bytes]) -> Iterator[str]:
         left -= len(line)
         text = line.decode("utf-8", "replace").rstrip("\r\n")
         cut = len(text) > LONGEST_LINE or more > 1
-        yield f"{text[:LONGEST_LINE]} [… this line is longer]" if cut else text
+        yield f"{redactor.redact(text)[:LONGEST_LINE]} [… this line is longer]" if cut else text
 
 
 def _edit(scope: Scope, asked: EditFile) -> Outcome:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from fordjent.session_key import SessionKey
+from harness import cutting
 from harness.effects import reached
 from harness.errors import TryLater
 from harness.git import Git
@@ -216,7 +217,7 @@ class Place:
 
     def _commit(self, left: LeftOvers, head: str, title: str) -> str:
         plain = "".join(c for c in title if not unicodedata.category(c).startswith("C")).strip()
-        subject = f"WIP: {plain[:LONGEST_SUBJECT] or 'work in progress'}"
+        subject = f"WIP: {cutting.beginning(plain, LONGEST_SUBJECT) or 'work in progress'}"
         return self.control.objects.write_commit(
             left.tree,
             [head],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 
+from harness import cutting
 from harness.errors import Failure, TryLater
 from harness.git import Git, GitFailed
 from harness.process import Finished
@@ -66,7 +67,7 @@ def explain(finished: Finished) -> Failure:
     said = "\n".join([finished.error_text, *refusals(finished).values()])
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if not line.startswith(_NO_LINE)]
-    line = (telling or lines or ["no answer"])[0][:LISTED_CHARACTERS]
+    line = cutting.beginning((telling or lines or ["no answer"])[0], LISTED_CHARACTERS)
     for pattern, code, hint in _MEANINGS:
         if re.search(pattern, said):
             return TryLater(f"git and the forge: {line}", hint=hint, code=code)

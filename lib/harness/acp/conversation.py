@@ -18,6 +18,7 @@ from acp.schema import (
     RequestPermissionResponse,
 )
 
+from harness import cutting
 from harness.acp.outcome import MESSAGE_LIMIT, Facts
 from harness.acp.progress import Progress
 
@@ -106,7 +107,7 @@ class Conversation:
             text = f"\n\n{text}"
         self._message_over = False
         self._message_id = message_id
-        self.facts.message = (self.facts.message + text)[-MESSAGE_LIMIT:]
+        self.facts.message = cutting.ending(self.facts.message + text, MESSAGE_LIMIT)
         self._progress.grow("message", text)
 
     def _watch(self, kind: str, update: Mapping[str, Any]) -> None:

@@ -9,6 +9,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from harness import cutting
+
 TEXT_LIMIT = 4_000
 """Characters of a text in a line; of a longer one the two ends stay."""
 FLUSH_SECONDS = 1.0
@@ -76,7 +78,8 @@ def clip(value: Any) -> Any:
     text = value if isinstance(value, str) else _as_json(value)
     if len(text) > TEXT_LIMIT:
         half = TEXT_LIMIT // 2
-        text = f"{text[:half]} … {len(text) - 2 * half} characters … {text[-half:]}"
+        head, tail = cutting.beginning(text, half), cutting.ending(text, half)
+        text = f"{head} … {len(text) - len(head) - len(tail)} characters … {tail}"
     return clean(text)
 
 

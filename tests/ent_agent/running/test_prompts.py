@@ -189,7 +189,7 @@ def test_what_could_not_be_carried_on_is_told_by_commit(bench: Bench) -> None:
         ("100755", b"Be kind.", "Be kind."),
         ("120000", b"/etc/passwd", ""),
         ("100644", b"\xff" * 10, "\ufffd" * 10),
-        ("100644", b"x" * 40_000, "x" * briefing.INSTRUCTIONS_BYTES + "\n[the rest is left out]"),
+        ("100644", b"x" * 40_000, "x" * briefing.INSTRUCTIONS_CHARACTERS + "\n[the rest is left out]"),
     ],
 )
 def test_instructions_are_a_regular_file_of_the_base_branch(
