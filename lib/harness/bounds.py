@@ -11,10 +11,11 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from itertools import islice
-from pathlib import Path
+from typing import NamedTuple
+
+from harness.process_table import below, read
 
 LOOK_SECONDS = 0.5
 GLANCE_SECONDS = 0.05
@@ -30,8 +31,7 @@ _USUAL_NICENESS = os.getpriority(os.PRIO_PROCESS, 0)
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(NamedTuple):
     """Of a run with all that it starts. `memory_bytes` 0: three quarters of the machine's."""
 
     processes: int = 500
@@ -43,19 +43,15 @@ class Bounds:
         return self.memory_bytes or machine_memory() * 3 // 4
 
 
-@dataclass
 class Look:
     """Looks at what is below this process, as often as there is need: to be asked every GLANCE_SECONDS."""
 
-    bounds: Bounds
-    disks: Iterable[str]
-    at: float = 0.0
-    """When to look next, by the monotonic clock."""
-    _tasks: int = 0
-    _guarded: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._guarded = [disk for disk in self.disks if _free(disk) > 2 * RESERVE_BYTES]
+    def __init__(self, bounds: Bounds, disks: Iterable[str]) -> None:
+        self.bounds = bounds
+        self.at = 0.0
+        """When to look next, by the monotonic clock."""
+        self._tasks = 0
+        self._guarded = [disk for disk in disks if _free(disk) > 2 * RESERVE_BYTES]
 
     def excess(self, now: float) -> str:
         """What has gone beyond its bound, in words; "": nothing, or it is not the time to look."""
@@ -110,21 +106,10 @@ def end_below(pid: int) -> None:
         _signal(one, signal.SIGKILL)
 
 
-def below(pid: int, visit: Callable[[int], object] = lambda _: None) -> Iterator[int]:
-    """The processes below one, each before its children; those that end meanwhile may be missed. `visit`: before they
-    are looked for."""
-    waiting = [pid]
-    while waiting:
-        for found in _children(waiting.pop()):
-            visit(found)
-            yield found
-            waiting.append(found)
-
-
 def own_memory(pid: int) -> int:
     """Bytes of memory that are no file's; 0 for what has ended."""
     try:
-        resident, shared = Path(f"/proc/{pid}/statm").read_bytes().split()[1:3]
+        resident, shared = read(f"{pid}/statm").split()[1:3]
     except (OSError, ValueError):
         return 0
     return (int(resident) - int(shared)) * _PAGE_BYTES
@@ -134,29 +119,14 @@ def machine_memory() -> int:
     """Bytes: the machine's, or the container's where that has less."""
     found = [os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES]
     with contextlib.suppress(OSError, ValueError):  # ValueError: "max"
-        found.append(int(Path("/sys/fs/cgroup/memory.max").read_bytes()))
+        found.append(int(read("/sys/fs/cgroup/memory.max")))
     return min(found)
-
-
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    try:
-        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
-            found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_bytes().split())
-    except FileNotFoundError:  # it has ended, or this kernel has no such file
-        import psutil
-
-        with contextlib.suppress(psutil.Error):
-            found = [child.pid for child in psutil.Process(pid).children()]
-    except OSError:  # it has ended
-        pass
-    return found
 
 
 def _tasks() -> int:
     """Processes and threads of the whole machine: one small file, where the tree below us would be many."""
     try:
-        return int(Path("/proc/loadavg").read_bytes().split()[3].partition(b"/")[2])
+        return int(read("loadavg").split()[3].partition(b"/")[2])
     except (OSError, ValueError, IndexError):
         return 0
 

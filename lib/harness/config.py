@@ -46,9 +46,9 @@ class Sandbox(Table, frozen=True):
     backend: Literal["auto", "bwrap", "none"] = "auto"
     writable: list[str] = []
     network: bool = True
-    max_processes: Annotated[int, msgspec.Meta(ge=16)] = Bounds.processes
-    max_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = Bounds.memory_bytes
-    max_file_bytes: Annotated[int, msgspec.Meta(ge=1024 * 1024)] = Bounds.file_bytes
+    max_processes: Annotated[int, msgspec.Meta(ge=16)] = Bounds().processes
+    max_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = Bounds().memory_bytes
+    max_file_bytes: Annotated[int, msgspec.Meta(ge=1024 * 1024)] = Bounds().file_bytes
 
     @property
     def bounds(self) -> Bounds:

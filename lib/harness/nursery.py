@@ -54,6 +54,11 @@ class Nursery:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
+    def load(self, modules: Sequence[str]) -> None:
+        """Have more modules for later children; loaded while the present ones work."""
+        with contextlib.suppress(OSError):  # it is dead, which `start` tells
+            self._requests.send(json.dumps(modules).encode())
+
     def start(self, argv: Sequence[str], stdin: IO[bytes], parent_variable: str) -> Child:
         """Fork a child that runs the Python file `argv[0]`.
 
@@ -131,6 +136,9 @@ class _Process:
             self.selector.unregister(self.requests)
             self.requests.close()
             return
+        if not descriptors:
+            _load(json.loads(message))
+            return
         line, *streams = descriptors
         nursery_pid = os.getpid()
         pid = os.fork()
@@ -201,13 +209,17 @@ def _be(request: list[str], streams: list[int], nursery_pid: int) -> NoReturn:
     os._exit(exit_code if isinstance(exit_code, int) else int(exit_code is not None))
 
 
+def _load(modules: Sequence[str]) -> None:
+    for name in modules:
+        importlib.import_module(name)
+    gc.freeze()  # so that collecting in a child does not copy what all have
+
+
 def main() -> None:
     requests, parent_pid, *modules = sys.argv[1:]
     die_with_parent(int(parent_pid))
     hide_memory()  # its children's too
-    for name in modules:
-        importlib.import_module(name)
-    gc.freeze()  # so that collecting in a child does not copy what all have
+    _load(modules)
     _Process(socket.socket(fileno=int(requests))).serve()
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.errors import Missing
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -18,8 +19,7 @@ PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(NamedTuple):
     """What a program left: its exit code (negative: ended by that signal) and its output."""
 
     argv: tuple[str, ...]
@@ -56,6 +56,8 @@ def run(
     Raises:
         Missing: there is no such program.
     """
+    import subprocess  # a supervisor needs the rest of this module, and must start at once
+
     words = tuple(os.fspath(word) for word in argv)
     try:
         child = subprocess.Popen(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from pathlib import Path
 
 HEAD_BYTES = 32 * 1024 * 1024
 TAIL_BYTES = 16 * 1024 * 1024
@@ -16,7 +15,9 @@ class Spool:
     `received` counts all bytes that came. A full disk does not raise: `problem` says it.
     """
 
-    def __init__(self, path: Path, head_bytes: int = HEAD_BYTES, tail_bytes: int = TAIL_BYTES) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], head_bytes: int = HEAD_BYTES, tail_bytes: int = TAIL_BYTES
+    ) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._room = head_bytes
         self._tail: deque[bytes] = deque()

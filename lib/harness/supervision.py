@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import select
@@ -35,6 +34,11 @@ EndedBy = Literal[
     "interrupted",
     "budget",
 ]
+
+SUPERVISOR = (
+    "import sys; sys.path.append(sys.argv[1]); from harness.supervisor import main; main(int(sys.argv[2]))"
+)
+LIBRARY = Path(__file__).resolve().parents[1]
 
 WATCH_SECONDS = 1.0
 PATIENCE_SECONDS = 30.0
@@ -162,21 +166,18 @@ class _Supervisor:
         self._received = b""
         self._swept: list[int] = []
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "harness.supervisor", str(os.getpid())],
+            # with the standard library alone it starts in half the time
+            [sys.executable, "-I", "-S", "-X", "utf8", "-c", SUPERVISOR, LIBRARY, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
             cwd="/",
-            env={
-                "PATH": os.environ.get("PATH", os.defpath),
-                "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
-                "PYTHONUTF8": "1",
-            },
+            env={"PATH": os.environ.get("PATH", os.defpath)},
             start_new_session=True,
         )
 
     def __enter__(self) -> _Supervisor:
-        self.tell(json.dumps(dataclasses.asdict(self._task)))
+        self.tell(json.dumps(self._task._asdict()))
         return self
 
     def tell(self, line: str) -> None:

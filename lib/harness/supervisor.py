@@ -1,6 +1,6 @@
 """The small process between a loop and its agent: whichever of the three ends, the rest ends too.
 
-    python -m harness.supervisor PARENT_PID      a Task as one line of JSON on stdin, then words
+    main(parent_pid)      in a process of its own, a Task as one line of JSON on stdin, then words
 
 The agent gets a session and process group of its own and dies with this process
 (PR_SET_PDEATHSIG); its orphans come to this process (PR_SET_CHILD_SUBREAPER), which
@@ -11,22 +11,18 @@ ends them. When stdin ends, or the parent dies, everything is killed at once. Th
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import selectors
 import signal
-import socket
-import sys
 import time
-from dataclasses import dataclass, field
-from pathlib import Path
-
-import psutil
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from harness import bounds, spawning, sweeping
 from harness.bounds import GLANCE_SECONDS, Bounds, Look, end_below
 from harness.process import become_subreaper, die_with_parent, kill_group
+from harness.process_table import children
 from harness.spool import Spool
 
 CHUNK = 1024 * 1024
@@ -48,8 +44,7 @@ DEADLY = (
 """Signals that a sandbox's exit code of 128 and more stands for; with INT and TERM it may be the agent's own."""
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """What to run, and its limits in seconds (`silence_seconds` 0: none).
 
     `stderr` "": together with stdout. `wrapped`: `argv` is a sandbox that must not get
@@ -69,20 +64,27 @@ class Task:
     stop_signal: str
     marker: str
     wrapped: bool
-    processes: int = Bounds.processes
-    memory_bytes: int = Bounds.memory_bytes
-    file_bytes: int = Bounds.file_bytes
+    processes: int
+    memory_bytes: int
+    file_bytes: int
 
 
-@dataclass
 class Report:
     """`ended_by`: exit, timeout, silence, bounds, stopped (by the parent's word) or start_failed."""
 
-    ended_by: str = "exit"
-    exit_code: int | None = None
-    signal: str | None = None
-    error: str = ""
-    swept: list[int] = field(default_factory=list)
+    def __init__(
+        self,
+        ended_by: str = "exit",
+        exit_code: int | None = None,
+        signal: str | None = None,
+        error: str = "",
+        swept: Sequence[int] = (),
+    ) -> None:
+        self.ended_by = ended_by
+        self.exit_code = exit_code
+        self.signal = signal
+        self.error = error
+        self.swept = list(swept)
 
 
 class Supervisor:
@@ -151,8 +153,8 @@ class Supervisor:
     def _groups(self) -> set[int]:
         """The process groups that the stop signal goes to."""
         if self.task.wrapped:
-            with contextlib.suppress(psutil.Error, ProcessLookupError):
-                inner = {os.getpgid(child.pid) for child in psutil.Process(self.pid).children()}
+            with contextlib.suppress(ProcessLookupError):
+                inner = {os.getpgid(child) for child in children(self.pid)}
                 if inner - {self.pid}:
                     return inner - {self.pid}
         return {self.pid}
@@ -169,7 +171,7 @@ class Supervisor:
         if path in self.spools:
             return self.spools[path].received
         try:
-            about = Path(path).stat()
+            about = os.stat(path)  # noqa: PTH116
         except OSError:
             return None
         return about.st_size, about.st_mtime_ns
@@ -233,7 +235,7 @@ class Supervisor:
     def _output(self, path: str) -> int:
         """The write end of a pipe whose other end is spooled to `path`."""
         read_end, write_end = os.pipe()
-        spool = self.spools[path] = Spool(Path(path))
+        spool = self.spools[path] = Spool(path)
         self.open_outputs += 1
         self.selector.register(read_end, selectors.EVENT_READ, lambda: self._read_output(read_end, spool))
         return write_end
@@ -256,7 +258,7 @@ class Supervisor:
         self._sweep()
 
     def _sweep(self) -> None:
-        def left() -> list[psutil.Process]:
+        def left() -> list[int]:
             return sweeping.orphans(os.getpid()) + sweeping.marked(self.task.marker)
 
         self.report.swept += sweeping.end_all(left, reap=self._has_exited)
@@ -284,16 +286,16 @@ class Supervisor:
             self.report.exit_code = code
 
 
-def main() -> None:
-    waker, woken = socket.socketpair()
+def main(parent_pid: int) -> None:
+    woken, waker = os.pipe()
     for end in (waker, woken):
-        end.setblocking(False)
-    signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
     ending: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda received, _: ending.append(received))
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    die_with_parent(int(sys.argv[1]))
+    die_with_parent(parent_pid)
     become_subreaper()
     bounds.come_first()
     received = b""
@@ -306,14 +308,10 @@ def main() -> None:
     supervisor = Supervisor(Task(**json.loads(line)), words)
 
     def wake() -> None:
-        woken.recv(4096)
+        os.read(woken, 4096)
         supervisor.orphaned = supervisor.orphaned or bool(ending)
 
     supervisor.selector.register(woken, selectors.EVENT_READ, wake)
     report = supervisor.supervise()
     with contextlib.suppress(BrokenPipeError):
-        os.write(1, json.dumps(dataclasses.asdict(report)).encode() + b"\n")
-
-
-if __name__ == "__main__":
-    main()
+        os.write(1, json.dumps(vars(report)).encode() + b"\n")

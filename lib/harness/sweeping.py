@@ -7,10 +7,12 @@ agent's group do not reach them; their environment still has the run's marker.
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import time
 from collections.abc import Callable, Iterable
 
-import psutil
+from harness.process_table import below, has_variable, pids, standing
 
 MARKER = "ENT_RUN_ID"
 SWEEP_SECONDS = 10.0
@@ -24,24 +26,19 @@ def sweep(marker: str) -> list[int]:
     return end_all(lambda: marked(marker))
 
 
-def marked(marker: str) -> list[psutil.Process]:
+def marked(marker: str) -> list[int]:
     """The processes that carry the marker, this one excepted."""
     if not marker:
         raise ValueError("a sweep without a marker would find nothing, or everything")
-    return [process for process in psutil.process_iter() if _carries(process, marker)]
+    return [pid for pid in pids() if has_variable(pid, MARKER, marker) and pid != os.getpid()]
 
 
-def orphans(pid: int) -> list[psutil.Process]:
+def orphans(pid: int) -> list[int]:
     """All processes below `pid`."""
-    try:
-        return psutil.Process(pid).children(recursive=True)
-    except psutil.Error:
-        return []
+    return list(below(pid))
 
 
-def end_all(
-    find: Callable[[], Iterable[psutil.Process]], reap: Callable[[], object] = lambda: None
-) -> list[int]:
+def end_all(find: Callable[[], Iterable[int]], reap: Callable[[], object] = lambda: None) -> list[int]:
     """Kill what `find` gives until it gives nothing; `reap` is called in between.
 
     All are stopped before the first is killed, so that none has time to make more.
@@ -50,26 +47,23 @@ def end_all(
     deadline = time.monotonic() + SWEEP_SECONDS
     while (found := [each for each in find() if _is_alive(each)]) and time.monotonic() < deadline:
         for each in found:
-            with contextlib.suppress(psutil.Error):
-                each.suspend()
+            _signal(each, signal.SIGSTOP)
         for each in found:
-            with contextlib.suppress(psutil.Error):
-                each.kill()
-                ended[each.pid] = None
+            if _signal(each, signal.SIGKILL):
+                ended[each] = None
         time.sleep(0.02)
         reap()
     return list(ended)
 
 
-def _carries(process: psutil.Process, marker: str) -> bool:
-    try:
-        return process.environ().get(MARKER) == marker and process.pid != psutil.Process().pid
-    except (psutil.Error, OSError):
-        return False
+def _signal(pid: int, number: int) -> bool:
+    """False: it has ended, or is not ours."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+        return True
+    return False
 
 
-def _is_alive(process: psutil.Process) -> bool:
-    try:
-        return bool(process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False
+def _is_alive(pid: int) -> bool:
+    found = standing(pid)
+    return found is not None and not found.has_ended

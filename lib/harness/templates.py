@@ -6,6 +6,7 @@ that the text cannot close) or `line` (one line without control characters), nev
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import traceback
@@ -79,6 +80,19 @@ def clean(text: str) -> str:
     plain = re.sub(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]", "\n", text).translate(_BIDIRECTIONAL)
     kept = (c for c in plain if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
     return "".join(kept)
+
+
+def compile_shipped() -> None:
+    """Have the templates of prompts/ itself compiled in this process, for one that others are forked from.
+
+    What is wrong with one is said where it is used.
+    """
+    import jinja2
+
+    environment = _environment_of(str(shipped.folder("prompts")))
+    for name in environment.list_templates(filter_func=lambda name: "/" not in name):
+        with contextlib.suppress(jinja2.TemplateError, OSError):
+            environment.get_template(name)
 
 
 def _environment(config: Settings) -> Environment:

@@ -57,6 +57,13 @@ def line(child: Child) -> str:
     return child.stdout.readline().decode().strip()
 
 
+def test_later_children_have_what_was_loaded_meanwhile(nursery: Nursery, place: Path) -> None:
+    code = "import sys; print('wave' in sys.modules)"
+    assert ran(start(nursery, place, code))[1] == "False\n"
+    nursery.load(["wave"])
+    assert ran(start(nursery, place, code))[1] == "True\n"
+
+
 def test_a_child_has_its_own_words_streams_session_and_environment(nursery: Nursery, place: Path) -> None:
     code = (
         "import json, os, sys\n"

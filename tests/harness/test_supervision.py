@@ -42,9 +42,9 @@ def marker_of(place: Path) -> str:
 
 def left_running(place: Path) -> list[str]:
     found = []
-    for process in sweeping.marked(marker_of(place)):
+    for pid in sweeping.marked(marker_of(place)):
         with contextlib.suppress(psutil.NoSuchProcess):  # ended just now
-            found.append(" ".join(process.cmdline()))
+            found.append(" ".join(psutil.Process(pid).cmdline()))
     return found
 
 

@@ -140,7 +140,7 @@ class _Worktrees:
             if run.phase != "finalized":
                 return f"run {run.id} was not finished"
         inside = _processes_in(state.of(self.config).worktree(issue))
-        inside += [process.pid for run in of_issue[-1:] for process in marked(run.id)]
+        inside += [pid for run in of_issue[-1:] for pid in marked(run.id)]
         return f"a process is at work there (pid {inside[0]})" if inside else ""
 
 

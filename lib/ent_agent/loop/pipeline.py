@@ -42,6 +42,9 @@ LOADED = (
 )
 """What the steps import, some of it only when they work."""
 
+COMPILED = ("ent_agent.loop.compiled",)
+"""What only a run needs: loaded while its worktree is made, so that a look with nothing to do does without."""
+
 
 @dataclass
 class Ran:
@@ -105,6 +108,8 @@ class Steps:
                 stdin.write(b"".join(records.encode(record) for record in feed))
                 stdin.seek(0)
             child = self._start(words, stdin)
+        if step == "worktree" and self._nursery:
+            self._nursery.load(COMPILED)
         self._running[child] = step
         try:
             with child.stdout, child.stderr:
