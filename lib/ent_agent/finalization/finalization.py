@@ -205,6 +205,7 @@ class _Finalization:
                 saved.home.registration,
                 ending.tip or saved.work,
                 saved.index,
+                saved.files,
                 spare,
             )
 

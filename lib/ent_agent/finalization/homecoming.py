@@ -169,17 +169,14 @@ def _fetched(config: Config, git: Git, run: Run, what: str, name: str) -> str | 
     if git.resolve(f"{commit}^{{commit}}"):
         return commit
     with repositories.locked(config):
-        work.update_ref(run.agents_ref(what), commit)
         try:
-            repositories.bring_home(config, f"+{run.agents_ref(what)}:{run.agents_ref(what)}")
+            repositories.bring_home(config, f"+{commit}:{run.agents_ref(what)}")
         except GitFailed as failed:
             if not re.search(DAMAGED, failed.finished.error_text):
                 raise
             say(f"{name} of issue {run.issue} is not taken: {failed.message}")
             work.update_ref(run.kept_ref(what), commit)
             return None
-        finally:
-            work.update_ref(run.agents_ref(what), None)
     return commit
 
 

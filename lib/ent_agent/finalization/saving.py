@@ -53,6 +53,8 @@ class Saved:
     kept_why: str
     home: Homecoming
     index: Path
+    files: str
+    """The tree that `index` has."""
 
 
 def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Saved:
@@ -109,6 +111,7 @@ def save(config: Config, git: Git, run: Run, record: Record, rules: Rules) -> Sa
         kept_why=home.why,
         home=home,
         index=index,
+        files=left.tree,
     )
 
 

@@ -27,18 +27,18 @@ def settle(
     found: Registration,
     tip: str,
     index: Path,
+    files: str,
     spare: Path,
 ) -> bool:
     """Check out `tip` on the branch; False: something stands in the way, and the worktree stays as it is.
 
-    `index` describes the worktree's files as they are, all of them saved; `spare` is a
-    place for a repository that stands where the .git file was.
+    `index` describes the worktree's files as they are, all of them saved, and `files` is its
+    tree; `spare` is a place for a repository that stands where the .git file was.
     """
     place = Path(worktree.path)
     if place.is_symlink() or not place.is_dir():
         return False
     env = {"GIT_INDEX_FILE": str(index)}
-    files = git.run("write-tree", env=env).text.strip()
     if files != git.objects.tree_of(tip):
         words = (f"--work-tree={place}", "read-tree", "-m", "-u", files, tip)
         moved = git.run(*words, cwd=place, env=env, check=False)
@@ -48,7 +48,8 @@ def settle(
     with repositories.locked(config):
         name = f"refs/heads/{worktree.branch}"
         work = repositories.work(config)
-        work.update_ref(name, tip)
+        if work.resolve(name) != tip:
+            work.update_ref(name, tip)
         _point(place, found, spare)
         atomic.write_bytes(found.folder / "HEAD", f"ref: {name}\n".encode(), 0o644)
         atomic.write_bytes(found.folder / "index", index.read_bytes(), 0o644)

@@ -70,8 +70,11 @@ def _brought_home(config: Config, git: Git, run: Run) -> str | None:
     """
     known, fresh = run.agents_ref("tracker"), run.agents_ref("tracker-now")
     before = git.resolve(known)
-    if repositories.work(config).resolve(run.line_ref) is None:
+    there = repositories.work(config).resolve(run.line_ref)
+    if there is None or there == before:
         return before
+    if before is None and there == run.tracker_start:
+        return there  # the agent wrote nothing, or took it back before anybody looked
     with repositories.locked(config):
         repositories.bring_home(config, f"+{run.line_ref}:{fresh}")
         tip = git.resolve(fresh)

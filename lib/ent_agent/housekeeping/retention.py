@@ -89,21 +89,29 @@ def _refs(config: Config, finished: list[Run], dry_run: bool) -> Iterator[Remova
         if not git.git_dir.is_dir():
             continue
         there = git.refs(*RUN_REFS)
-        for run in finished:
-            if run.withheld:
-                continue
-            for name in (run.line_ref, *(name for name in there if name.startswith(run.agents_ref("")))):
-                if name in there:
-                    verdict: Verdict = "would_remove"
-                    if not dry_run:
-                        verdict = "removed" if _delete(config, git, name, there[name]) else "kept"
-                    reason = f"its run is finished; in {git.git_dir.name}"
-                    yield Removal(kind="run_ref", name=name, verdict=verdict, reason=reason)
+        theirs = {
+            name: there[name]
+            for run in finished
+            if not run.withheld
+            for name in there
+            if name == run.line_ref or name.startswith(run.agents_ref(""))
+        }
+        gone = set() if dry_run else _delete(config, git, theirs)
+        for name in theirs:
+            verdict: Verdict = "would_remove" if dry_run else "removed" if name in gone else "kept"
+            reason = f"its run is finished; in {git.git_dir.name}"
+            yield Removal(kind="run_ref", name=name, verdict=verdict, reason=reason)
 
 
-def _delete(config: Config, git: Git, ref: str, old: str) -> bool:
+def _delete(config: Config, git: Git, refs: dict[str, str]) -> set[str]:
+    """Delete refs that are still where they were, all at once or, where one is not, one by one; those that went."""
+    if not refs:
+        return set()
+    script = "".join(f"delete {name} {oid}\n" for name, oid in refs.items())
     with repositories.locked(config):
-        return git.update_ref(ref, None, old)
+        if git.run("update-ref", "--stdin", stdin=script.encode(), check=False).ok:
+            return set(refs)
+        return {name for name, oid in refs.items() if git.update_ref(name, None, oid)}
 
 
 def _remove(folder: Path) -> None:

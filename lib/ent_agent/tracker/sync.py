@@ -50,7 +50,7 @@ def bring_level(git: Git, branch: str, remote: str = "origin", *, just_fetched: 
     `just_fetched`: the tracking ref has what `remote` has; it is not asked again until it
     refuses a push. What is raised: as for `synchronize`.
     """
-    remotes = git.lines("remote")
+    remotes = [remote] if just_fetched else git.lines("remote")
     if not remotes:
         return git.resolve(f"refs/heads/{branch}")
     _check_names(git, branch, remote, remotes)

@@ -31,12 +31,15 @@ def on_origin(namespace: str, branch: str) -> tuple[str, ...]:
 
 
 def _objections(git: Git, tip: str, had: Sequence[str], rules: Rules) -> Iterator[tuple[str, str]]:
-    listed = git.run("rev-list", "--objects", tip, "--not", *had).stdout.split(b"\n")[:-1]
+    listed = git.run("rev-list", "--objects", "--topo-order", tip, "--not", *had).stdout.split(b"\n")[:-1]
     oids = [line[: line.find(b" ")].decode() if b" " in line else line.decode() for line in listed]
+    new: list[str] = []
     readable: list[tuple[str, str, str]] = []
     for line, oid, about in zip(listed, oids, git.objects.about_many(oids), strict=True):
         kind, size = about or ("object", 0)
         path = line[len(oid) + 1 :]
+        if kind == "commit":
+            new.append(oid)
         if kind == "blob" and size > rules.max_file_bytes and shown(path) not in rules.allowed:
             yield shown(path), LARGE
         else:
@@ -48,7 +51,7 @@ def _objections(git: Git, tip: str, had: Sequence[str], rules: Rules) -> Iterato
         text = b"\n".join(parse_tree(data, len(name) // 2)) if kind == "tree" else data
         if objection := rules.redactor.objection(text):
             yield where, objection
-    yield from ((path, NESTED) for path in _embedded(git, tip, had))
+    yield from ((path, NESTED) for path in _embedded(git, tip, new[::-1]))
 
 
 def _where(kind: str, oid: str, path: bytes) -> str:
@@ -58,9 +61,8 @@ def _where(kind: str, oid: str, path: bytes) -> str:
     return shown(path) if kind == "blob" else f"{kind} {oid[:12]}"
 
 
-def _embedded(git: Git, tip: str, had: Sequence[str]) -> Iterator[str]:
-    """Repositories that were added like files: links that .gitmodules does not name."""
-    new = commits(git, tip, had)
+def _embedded(git: Git, tip: str, new: Sequence[str]) -> Iterator[str]:
+    """Repositories that were added like files in `new` commits: links that .gitmodules does not name."""
     if not new:
         return
     [told] = git.objects.find_many([f"{tip}:.gitmodules"])

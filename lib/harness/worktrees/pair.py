@@ -155,14 +155,16 @@ class Pair:
             yield
 
     def bring_home(self, *refspecs: str) -> None:
-        """Fetch from work.git into control.git, e.g. `+refs/heads/robo/1:refs/ent-agent/local/1`.
+        """Fetch from work.git into control.git, e.g. `+refs/heads/robo/1:refs/ent-agent/local/1`; a
+        commit's id may stand in place of a name.
 
         Objects are checked on the way (fsck), since an agent can write anything into its store.
 
         Raises:
             GitFailed: no such ref, or an object that git refuses.
         """
-        checked = self.git.with_config(fetch__fsckObjects="true")
+        # version 2 gives any commit by its id
+        checked = self.git.with_config(fetch__fsckObjects="true", protocol__version="2")
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
         checked.run("fetch", *quiet, str(self.view), *refspecs)
 

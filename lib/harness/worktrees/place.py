@@ -13,7 +13,7 @@ from harness.worktrees.pair import REMOTE, Pair
 from harness.worktrees.registrations import Registration
 from harness.worktrees.workspace import Workspace
 
-DAMAGED = r"fsck|missing (?:blob|tree|commit)|bad (?:object|tree)|unable to read|corrupt|did not send all|not a valid object"
+DAMAGED = r"fsck|missing (?:blob|tree|commit)|bad (?:object|tree)|unable to read|corrupt|did not send all|not a valid object|not our ref"
 """What git says of objects that it cannot read or does not take; of a full disk, say, it says none of these."""
 
 
