@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -32,30 +33,83 @@ class Silent:
         return
 
 
+@dataclass(frozen=True)
+class Counter:
+    """What is started meanwhile: `folder` has a log of programs, and what each git tells of itself (trace2)."""
+
+    folder: Path
+
+    def programs(self) -> int:
+        return len(_lines(self.folder / "programs"))
+
+    def git_seconds(self) -> float:
+        """What our git commands took, with all below them; those of the agent name no repository, and the one that
+        answers a step's questions (cat-file) mostly waits."""
+        told = [json.loads(line) for line in _lines(self.folder / "events")]
+        begun = {one["sid"]: one["argv"] for one in told if one["event"] == "start" and "/" not in one["sid"]}
+        ours = {
+            sid
+            for sid, argv in begun.items()
+            if any(word.startswith("--git-dir=") for word in argv) and "cat-file" not in argv
+        }
+        return sum(float(one["t_abs"]) for one in told if one["event"] == "atexit" and one["sid"] in ours)
+
+    def on_path(self) -> Path:
+        """A folder for PATH whose programs note each start and become the real ones."""
+        stubs = self.folder / "counting"
+        stubs.mkdir(parents=True)
+        trace = f"export GIT_TRACE2_EVENT='{self.folder}/events'\n"
+        for name in PROGRAMS:
+            if real := shutil.which(name):
+                stub = stubs / name
+                told = trace if name == "git" else ""
+                stub.write_text(
+                    f"#!/bin/sh\n{told}echo {name} >>'{self.folder}/programs'\nexec {real} \"$@\"\n"
+                )
+                stub.chmod(0o755)
+        return stubs
+
+
+@dataclass(frozen=True)
+class Taken:
+    """By one start of a step."""
+
+    seconds: float
+    programs: int = 0
+    git_seconds: float = 0.0
+
+
 @dataclass
 class TimedSteps(Steps):
-    """Notes what each step took, and how many programs it started (`counter`: their log)."""
+    """Notes what each step took, and with `counter` what it started."""
 
-    taken: dict[str, list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
-    counter: Path | None = None
+    taken: dict[str, list[Taken]] = field(default_factory=lambda: defaultdict(list))
+    counter: Counter | None = None
 
     def run(
         self, step: str, *options: str, feed: Sequence[Record] | None = None, timeout_seconds: float
     ) -> Ran:
-        before, started = _lines(self.counter), time.perf_counter()
+        counter = self.counter
+        programs, in_git = (counter.programs(), counter.git_seconds()) if counter else (0, 0.0)
+        started = time.perf_counter()
         ran = super().run(step, *options, feed=feed, timeout_seconds=timeout_seconds)
-        self.taken[step].append((time.perf_counter() - started, _lines(self.counter) - before))
+        seconds = time.perf_counter() - started
+        if counter:
+            programs, in_git = counter.programs() - programs, counter.git_seconds() - in_git
+        self.taken[step].append(Taken(seconds, programs, in_git))
         return ran
 
 
 @dataclass(frozen=True)
 class StepRow:
-    """Per issue: how often a step ran, what it took, and how many programs it started."""
+    """Per issue: how often a step ran, what it took without the agent's part, how many programs it started, and what
+    of its time was that of its git commands."""
 
     step: str
     times: float
     seconds: float
     programs: float
+    git_seconds: float
 
 
 def idle(work: Work, turns: int) -> list[Pair]:
@@ -115,14 +169,18 @@ def per_issue(folder: Path, issues: int, turns: int, server: SshServer | None = 
 
 
 def steps(folder: Path, issues: int) -> list[StepRow]:
-    """Where the time goes, per issue; programs are counted in a pass of their own."""
-    timed = _pass(Work.make(folder / "timed", issues), None)
-    counted = _pass(Work.make(folder / "counted", issues), folder / "programs")
+    """Where the time goes, per issue; programs are counted, and git's time is taken, in a pass of their own."""
+    folder.mkdir()
+    timed_work, counted_work = Work.make(folder / "timed", issues), Work.make(folder / "counted", issues)
+    timed, counted = _pass(timed_work, None), _pass(counted_work, Counter(folder / "counter"))
     rows = []
     for step, taken in timed.items():
-        seconds = sum(each for each, _ in taken)
-        programs = sum(count for _, count in counted.get(step, []))
-        rows.append(StepRow(step, len(taken) / issues, seconds / issues, programs / issues))
+        seconds = sum(each.seconds for each in taken)
+        if step == "run":
+            seconds -= timed_work.agent_seconds()
+        programs = sum(each.programs for each in counted.get(step, []))
+        in_git = sum(each.git_seconds for each in counted.get(step, []))
+        rows.append(StepRow(step, len(taken) / issues, seconds / issues, programs / issues, in_git / issues))
     return rows
 
 
@@ -134,11 +192,11 @@ def run(config: Config, steps: Steps | None = None) -> None:
         raise RuntimeError(f"the loop ended with {exit_code}")
 
 
-def _pass(work: Work, counter: Path | None) -> dict[str, list[tuple[float, int]]]:
+def _pass(work: Work, counter: Counter | None) -> dict[str, list[Taken]]:
     steps = TimedSteps(work.config.path, lambda _step, _text: None, counter=counter)
     path = os.environ["PATH"]
     if counter:
-        os.environ["PATH"] = f"{_counting(counter)}:{path}"
+        os.environ["PATH"] = f"{counter.on_path()}:{path}"
     try:
         run(work.config, steps)
     finally:
@@ -146,20 +204,8 @@ def _pass(work: Work, counter: Path | None) -> dict[str, list[tuple[float, int]]
     return steps.taken
 
 
-def _counting(log: Path) -> Path:
-    """A folder for PATH whose programs note each start in `log` and become the real ones."""
-    folder = log.parent / "counting"
-    folder.mkdir()
-    for name in PROGRAMS:
-        if real := shutil.which(name):
-            stub = folder / name
-            stub.write_text(f"#!/bin/sh\necho {name} >>'{log}'\nexec {real} \"$@\"\n")
-            stub.chmod(0o755)
-    return folder
-
-
-def _lines(log: Path | None) -> int:
-    return log.read_text().count("\n") if log and log.exists() else 0
+def _lines(log: Path) -> list[str]:
+    return log.read_text("utf-8").splitlines() if log.exists() else []
 
 
 def _agent(work: Work) -> Figure:

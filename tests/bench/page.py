@@ -55,6 +55,14 @@ loop has eight for a single issue (a look before it and one after it; the claim,
 hand-back), the script seven.
 
 """
+WHERE = """\
+### Where it goes
+
+Per issue, without the agent's part. "Programs" are git, ssh-keygen and bwrap, beside the step's own Python. "Of it git": what the
+loop's own git commands took by their own account (trace2, in the pass in which programs are counted), which is the other reading of
+"the same git commands": not what any loop has to do, but what this one does.
+
+"""
 NO_SSHD = "There is no sshd on this machine, so this was not measured.\n"
 
 
@@ -89,8 +97,7 @@ def text(results: Results) -> str:
         + _pairs(results.idle),
         f"{LOOPING}\n{_pairs(results.looping, cpu=False)}"
         f"{OVER_SSH}{_pairs(results.over_ssh, cpu=False) if results.over_ssh else NO_SSHD}",
-        '### Where it goes\n\nPer issue. "Programs" are git, ssh-keygen and bwrap, beside the step\'s own Python.\n\n'
-        + _steps(results.steps),
+        WHERE + _steps(results.steps),
         "## Deliveries of a forge\n\nEach is verified, and on disk with its event before its answer, many to one commit. The baseline reads"
         " and answers,\nand keeps nothing. Whoever sends them has a processor of his own.\n\n"
         + _pairs([one.pair for one in results.intake], peak=True)
@@ -186,18 +193,26 @@ def _steps(steps: Sequence[StepRow]) -> str:
             f"{one.times:.1f}",
             _seconds(one.seconds),
             f"{one.programs:.0f}",
+            _seconds(one.git_seconds),
         ]
         for one in steps
     ]
+    took, in_git = sum(one.seconds for one in steps), sum(one.git_seconds for one in steps)
     rows.append(
         [
             "all",
             f"{sum(one.times for one in steps):.1f}",
-            _seconds(sum(one.seconds for one in steps)),
+            _seconds(took),
             f"{sum(one.programs for one in steps):.0f}",
+            _seconds(in_git),
         ]
     )
-    return _table(["step", "times", "took", "programs"], rows)
+    ratio = (
+        f"\nThe steps' time is **{_ratio(took / in_git)}** times that of their git commands.\n"
+        if in_git
+        else ""
+    )
+    return _table(["step", "times", "took", "programs", "of it git"], rows) + ratio
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -69,7 +69,7 @@ def run(sizes: Sizes, target: Path) -> None:
         if SSHD:
             _over_ssh(results, folder, sizes)
         with _section(results, "steps"):
-            results.steps = looping.steps(folder, sizes.issues)
+            results.steps = looping.steps(folder / "steps", sizes.issues)
         with _section(results, f"{sizes.deliveries:,} deliveries"):
             results.intake.append(intake.measure(folder / "intake", sizes.deliveries, sizes.turns))
         with _section(results, f"{sizes.at_once} sessions at once"):

@@ -26,6 +26,7 @@ def test_the_page_has_every_comparison_and_nothing_of_the_machines_paths(place: 
         "own time per issue, of 1 | ",
         "own time per issue, of 1, over ssh | " if SSHD else "There is no sshd on this machine",
         "| worktree | 1.0 | ",
+        "times that of their git commands",
         "| 100 deliveries of 5,096 bytes over 32 connections | ",
         "connections: ",
         "## 3 sessions at once",
