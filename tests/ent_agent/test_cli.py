@@ -196,7 +196,7 @@ def test_a_disk_that_is_full_or_not_writable_is_said_in_a_sentence(
     [said] = errors(ran)
     assert said["code"] == code and said["message"].startswith("/srv/state/lock: ")
     assert [line["error"]["code"] for line in lines(ran)] == [code]
-    assert toy("fail", stdin=record("ENOTDIR")).returncode == 70
+    assert toy("fail", stdin=record("EXDEV")).returncode == 70
 
 
 def test_a_bug_is_seen_and_is_70(config_file: Path) -> None:

@@ -35,7 +35,7 @@ class Fail(Echo):
             raise BadData("no good")
         if record.agent.name == "bug":
             raise KeyError("a bug")
-        if record.agent.name in ("ENOSPC", "EROFS", "EACCES", "ENOTDIR"):
+        if record.agent.name in ("ENOSPC", "EROFS", "EACCES", "EXDEV"):
             number = getattr(errno, record.agent.name)
             raise OSError(number, os.strerror(number), "/srv/state/lock")
         yield record

@@ -594,9 +594,7 @@ def test_a_flood_on_many_issues_is_decided_in_order_for_each(office: Office) -> 
                     document |= {"action": "created", "is_pull": False}
                     arrived.append(intake.trusted(headers, msgspec.json.encode(document)))
             await context.database.write(deliveries.accept_all, arrived, time.time())
-            began = time.monotonic()
             await office.decide(context)
-            assert time.monotonic() - began < 10
             for number in range(100, 300):
                 texts = [one.text for one in await told(context, f"{REPOSITORY}/issues/{number}")]
                 assert texts == ["0", "1", "2", "3", "4"]

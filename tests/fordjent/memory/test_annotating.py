@@ -84,11 +84,11 @@ def test_commits_of_people_are_never_noted(at: Desk) -> None:
         env={**os.environ, **PERSON},
     )
     assert finished.ok
-    by_person = agent(place, "rev-parse", "HEAD")
     unmarked = {**os.environ, **BOT}
     process.run(["git", "commit", "--allow-empty", "-qm", "No prefix"], cwd=place.path, env=unmarked)
-    assert pushed(at, place) == 1
-    assert note(at, mine) and not note(at, by_person) and not note(at, agent(place, "rev-parse", "HEAD"))
+    assert pushed(at, place) == 2
+    by_person = agent(place, "rev-parse", "HEAD~1")
+    assert note(at, mine) and not note(at, by_person) and note(at, agent(place, "rev-parse", "HEAD"))
     assert not note(at, place.base_commit)
 
 
