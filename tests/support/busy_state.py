@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 from sqlalchemy import Connection, insert
 
+from fordjent.deciding.actions import Input
 from fordjent.intake import delivery
 from fordjent.models.messages import Message, ToolCall
-from fordjent.store import counters, deliveries
+from fordjent.store import counters, deliveries, waiting_issues
 from fordjent.store.schema import (
     events,
     gate_results,
@@ -169,6 +170,11 @@ def _gates(connection: Connection, now: float) -> None:
         "waits_for": "[7, 9]", "since": now - HOUR,
     }  # fmt: skip
     connection.execute(insert(waiting_merges).values(waiting))
+    for number, others in ((101, [102]), (102, [101]), (103, [102, 104])):
+        key = f"{REPOSITORY}/issues/{number}"
+        told = Input(kind="opened", source=f"issue:{number}", author="alice", text="Do it")
+        waiting_issues.put(connection, key, "implementer", told, now - number, by_person=False)
+        waiting_issues.note(connection, key, others, True)
 
 
 def _around(connection: Connection, now: float) -> None:

@@ -99,6 +99,11 @@ def _cycles(known: Mapping[int, Thing]) -> list[tuple[int, ...]]:
         for number, thing in known.items()
         if thing.state == "open"
     }
+    return ways_round(edges)
+
+
+def ways_round(edges: Mapping[int, list[int]]) -> list[tuple[int, ...]]:
+    """One for each knot of numbers that lead to each other; all that an edge leads to are among the keys."""
     found = []
     for knot in _knots(edges):
         first = min(knot)

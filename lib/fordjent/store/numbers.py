@@ -96,6 +96,8 @@ class Held(msgspec.Struct):
     session_key: str
     waits_for: list[int]
     since: str
+    cycle: list[int] = []
+    """The way round by which it waits for itself, from its lowest number on; empty: there is none."""
 
 
 class WaitingIssues(msgspec.Struct):

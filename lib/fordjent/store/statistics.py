@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Executable, FromClause, Select, Table, func, select
 
+from fordjent.scheduling import plan
 from fordjent.store import counters, deliveries, spent, waiting_issues
 from fordjent.store import events as stored_events
 from fordjent.store.numbers import (
@@ -97,9 +98,26 @@ def queue(connection: Connection, now: float) -> Queue:
 
 def waiting(connection: Connection) -> WaitingIssues:
     rows = waiting_issues.oldest(connection, RECENT)
+    ways = {name: _cycles(connection, name) for name in {row.repository for row in rows}}
     return WaitingIssues(
         waiting_issues.count(connection),
-        [Held(row.key, list(row.waits_for), timestamp(row.since)) for row in rows],
+        [
+            Held(
+                row.key,
+                list(row.waits_for),
+                timestamp(row.since),
+                next((list(way) for way in ways[row.repository] if row.number in way), []),
+            )
+            for row in rows
+        ],
+    )
+
+
+def _cycles(connection: Connection, repository: str) -> list[tuple[int, ...]]:
+    """Of the issues that wait there, as last looked at."""
+    known = {row.number: row.waits_for for row in waiting_issues.of_repository(connection, repository)}
+    return plan.ways_round(
+        {number: [other for other in others if other in known] for number, others in known.items()}
     )
 
 

@@ -97,6 +97,7 @@ def test_every_number_of_the_dashboard(ask: Ask) -> None:
         "at work": f"SELECT '', count(*) FROM sessions WHERE lease_until > {filled.now}",
         "turns": "SELECT key, turns FROM runs WHERE outcome = ''",
         "cost": f"SELECT key, (SELECT sum(cost_microdollars) / 1e6 FROM model_calls WHERE model_calls.key = sessions.key AND state <> 'reserved') {listed}",
+        "waiting issues": "SELECT '', count(*) FROM waiting_issues",
         "inputs": "SELECT key, count(*) FROM inputs WHERE run = '' GROUP BY 1",
         "failures": "SELECT key, failures FROM sessions WHERE state = 'failed'",
         "spent month": f"SELECT '', sum(cost_microdollars) / 1e6 FROM model_calls WHERE {in_month}",

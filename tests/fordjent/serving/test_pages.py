@@ -17,6 +17,8 @@ from fordjent.models.messages import Message, ToolCall
 from fordjent.store import counters, deliveries
 from fordjent.store.schema import gate_results, messages, model_calls, sessions, tool_calls, transitions
 from tests.fordjent.serving.conftest import Ask
+from tests.support import busy_state
+from tests.support.busy_state import REPOSITORY
 
 KEY = "acme/widget/issues/1"
 SECRET = "a-token-of-the-bot"  # of tests.support.server's config
@@ -242,3 +244,14 @@ def test_ready_says_what_is_missing(ask: Ask, monkeypatch: pytest.MonkeyPatch) -
         {"what": "forge", "why": "cannot be reached"},
         {"what": "model main", "why": "cannot be reached"},
     ]
+
+
+def test_issues_that_wait_for_others_are_shown_with_what_for_and_cycles_by_name(ask: Ask) -> None:
+    def filled(context: Context) -> None:
+        context.database.submit(busy_state.fill, time.time()).result(20)
+
+    page = ask("/admin", prepare=filled).text
+    part = page[page.index('id="waiting-issues"') : page.index('id="spend"')]
+    assert 'data-name="waiting issues" value="3"' in part
+    assert f"{REPOSITORY}/issues/103" in part and "#102, #104" in part
+    assert part.count("#101 → #102 → #101") == 2, "both that are in it say so, and the third is not in it"

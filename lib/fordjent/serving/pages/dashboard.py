@@ -14,7 +14,7 @@ from fordjent.store import events as stored_events
 from fordjent.store.budgets import DAY_SECONDS, day_of, month_start
 from fordjent.store.deliveries import Counts, StoredDelivery
 from fordjent.store.events import Parked
-from fordjent.store.numbers import Metrics, Queue
+from fordjent.store.numbers import Metrics, Queue, WaitingIssues
 from fordjent.store.overview import GateFailure, Shown
 from fordjent.store.pausing import Pause
 from fordjent.store.spent import Sum
@@ -56,6 +56,7 @@ class Dashboard(msgspec.Struct):
     working: list[Shown]
     in_line: list[Shown]
     held_up: list[Shown]
+    waiting_issues: WaitingIssues
     failed: list[Shown]
     queue: Queue
     parked: list[Parked]
@@ -85,6 +86,7 @@ def gather(connection: Connection, now: float) -> Dashboard:
         working=overview.working(connection, now, SHOWN),
         in_line=overview.in_line(connection, now, SHOWN),
         held_up=overview.held_up(connection, now, SHOWN),
+        waiting_issues=statistics.waiting(connection),
         failed=overview.failed(connection, now, SHOWN),
         queue=statistics.queue(connection, now),
         parked=stored_events.parked(connection, SHOWN),
