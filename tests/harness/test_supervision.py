@@ -89,7 +89,7 @@ def test_an_agent_that_ignores_the_stop_signal_is_killed_after_the_grace(place: 
     started = time.monotonic()
     ended = run(place, "ignores", timeout=1.0, grace=1.0)
     assert (ended.signal, ended.ended_by) == ("KILL", "timeout")
-    assert 2.0 <= time.monotonic() - started < 8.0
+    assert 2.0 <= time.monotonic() - started < 30.0
 
 
 def test_an_agent_that_falls_silent_is_stopped(place: Path) -> None:

@@ -344,7 +344,7 @@ def test_a_writer_killed_in_the_middle_holds_nobody_up(planted: Repository, git:
     assert (planted.git_dir / "worktrees" / exclusion.NAME).exists()
     before = time.monotonic()
     write(git, SetState(A, "done"))
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 15
     assert not (planted.git_dir / "worktrees" / exclusion.NAME).exists()
     assert planted.git("worktree", "list").out.count("\n") == 1
 
@@ -415,7 +415,7 @@ def test_a_persons_own_checkout_of_the_branch_is_not_waited_for(
     planted.git("switch", "--quiet", BRANCH)
     with pytest.raises(Busy, match="repo sitory"):
         write(git, SetState(A, "done"))
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 15
 
 
 def test_the_left_over_entry_of_a_killed_ent_is_cleared_away(
