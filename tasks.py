@@ -210,7 +210,18 @@ def serve(ctx: Context, unit: bool = False, config: str = "") -> None:
 def test(ctx: Context, only: str = "tests") -> None:
     """Run all tests, pytest and bats."""
     with ctx.cd(str(ROOT)):
-        python(ctx, "-m", "pytest", "-n", "3", "-m", "not agents and not stress", *shlex.split(only))
+        python(
+            ctx,
+            "-m",
+            "pytest",
+            "-n",
+            "3",
+            "--dist",
+            "worksteal",
+            "-m",
+            "not agents and not stress",
+            *shlex.split(only),
+        )
 
 
 @task(help={"folder": "where the CLIs are installed, else ./.agents below the checkout"})

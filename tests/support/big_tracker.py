@@ -1,4 +1,4 @@
-"""Makes a repository with a large tracker, for benchmarks: `python tests/support/big_tracker.py FOLDER [ISSUES]`.
+"""Makes a repository with a large tracker, for benchmarks: `PYTHONPATH=lib python tests/support/big_tracker.py FOLDER [ISSUES]`.
 
 Every issue has three comments; states, assignees, tags and dependencies are mixed as in
 a tracker of some age. The same folder and number give the same commits.
@@ -10,12 +10,19 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+
+from harness.objects import FILE, TREE, Entry, Tree, format_tree
+from harness.packing import object_id, pack
 
 STATES = ("", "backlog", "backlog", "blocked", "inprogress", "done", "done", "done", "wontdo", "backlog")
 PEOPLE = ("alice", "bob", "carol", "dave", "hermes", "seb", "zoe", "03", "", "")
 START = 1_700_000_000
+AT_ONCE = 5_000
+"""Issues of a pack: a hundred thousand of them are two million objects."""
+
+Objects = dict[str, tuple[str, bytes]]
+"""What is to be stored, by its id: kind and content."""
 
 
 def make(folder: Path, issues: int = 10_000) -> Path:
@@ -30,7 +37,19 @@ def make(folder: Path, issues: int = 10_000) -> Path:
     git("init", "--quiet", "--initial-branch=main")
     git("config", "user.name", "Ada Lovelace")
     git("config", "user.email", "ada@example.org")
-    git("fast-import", "--quiet", stdin=b"".join(_stream(issues)))
+    root: Tree = {}
+    for start in range(0, issues, AT_ONCE):
+        made: Objects = {}
+        for number in range(start, min(start + AT_ONCE, issues)):
+            root[issue_id(number).encode()] = Entry(TREE, _tree(made, _issue(number)))
+        git("index-pack", "--stdin", stdin=pack(made.values()))
+    made = {}
+    root[b"README.md"] = Entry(
+        FILE, _put(made, "blob", b"This branch is used by entomologist to track issues.")
+    )
+    tree = _put(made, "tree", format_tree(root))
+    git("unpack-objects", "-q", stdin=pack(made.values()))
+    git("fast-import", "--quiet", stdin=_commits(tree))
     git("reset", "--quiet", "--hard", "main")
     git("repack", "-adq")
     git("pack-refs", "--all")
@@ -41,15 +60,33 @@ def issue_id(number: int) -> str:
     return hashlib.md5(b"issue %d" % number).hexdigest()
 
 
-def _stream(issues: int) -> Iterator[bytes]:
-    yield _commit("main", "first") + _file("README.md", "# A program\n")
-    yield _commit("entomologist-data", "create entomologist issue branch")
-    yield _file("README.md", "This branch is used by entomologist to track issues.")
-    for number in range(issues):
-        folder = issue_id(number)
-        for path, content in _issue(number).items():
-            yield _file(f"{folder}/{path}", content)
-    yield b"done\n"
+def _commits(data_tree: str) -> bytes:
+    """For fast-import. It would take the files too, but looks through a folder of N entries for each of them."""
+    code = b'M 100644 inline "README.md"\ndata 12\n# A program\n\n'
+    data = f'M 040000 {data_tree} ""\n'.encode()
+    started = _commit("entomologist-data", "create entomologist issue branch")
+    return _commit("main", "first") + code + started + data + b"done\n"
+
+
+def _tree(made: Objects, files: dict[str, str]) -> str:
+    """The id of a folder with these files, path to content; all of it goes to `made`."""
+    entries: Tree = {}
+    folders: dict[str, dict[str, str]] = {}
+    for path, content in files.items():
+        name, _, inner = path.partition("/")
+        if inner:
+            folders.setdefault(name, {})[inner] = content
+        else:
+            entries[name.encode()] = Entry(FILE, _put(made, "blob", content.encode()))
+    for name, inside in folders.items():
+        entries[name.encode()] = Entry(TREE, _tree(made, inside))
+    return _put(made, "tree", format_tree(entries))
+
+
+def _put(made: Objects, kind: str, data: bytes) -> str:
+    oid = object_id(kind, data)
+    made[oid] = (kind, data)
+    return oid
 
 
 def _issue(number: int) -> dict[str, str]:
@@ -95,11 +132,6 @@ def _commit(branch: str, message: str) -> bytes:
     return (
         f"commit refs/heads/{branch}\nauthor {person}\ncommitter {person}\ndata {len(message)}\n{message}\n"
     ).encode()
-
-
-def _file(path: str, content: str) -> bytes:
-    data = content.encode()
-    return f'M 100644 inline "{path}"\ndata {len(data)}\n'.encode() + data + b"\n"
 
 
 if __name__ == "__main__":
