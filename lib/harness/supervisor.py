@@ -27,6 +27,7 @@ from harness.spool import Spool
 
 CHUNK = 1024 * 1024
 DRAIN_SECONDS = 2.0
+SETTLING_SECONDS = 0.5
 REAPED = 256
 """Orphans that are reaped in a row: a bomb makes new ones without end."""
 
@@ -255,6 +256,11 @@ class Supervisor:
 
     def _end_everything(self) -> None:
         kill_group(self.pid)
+        if self.task.wrapped:
+            # bwrap ends before the last of its process namespace has, which the kernel is ending
+            deadline = time.monotonic() + SETTLING_SECONDS
+            while any(map(sweeping.is_alive, sweeping.orphans(os.getpid()))) and time.monotonic() < deadline:
+                time.sleep(0.005)
         self._sweep()
 
     def _sweep(self) -> None:

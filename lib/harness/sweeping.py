@@ -45,7 +45,7 @@ def end_all(find: Callable[[], Iterable[int]], reap: Callable[[], object] = lamb
     """
     ended: dict[int, None] = {}
     deadline = time.monotonic() + SWEEP_SECONDS
-    while (found := [each for each in find() if _is_alive(each)]) and time.monotonic() < deadline:
+    while (found := [each for each in find() if is_alive(each)]) and time.monotonic() < deadline:
         for each in found:
             _signal(each, signal.SIGSTOP)
         for each in found:
@@ -56,14 +56,15 @@ def end_all(find: Callable[[], Iterable[int]], reap: Callable[[], object] = lamb
     return list(ended)
 
 
+def is_alive(pid: int) -> bool:
+    """False: it has ended, whether its parent took note or not."""
+    found = standing(pid)
+    return found is not None and not found.has_ended
+
+
 def _signal(pid: int, number: int) -> bool:
     """False: it has ended, or is not ours."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
         return True
     return False
-
-
-def _is_alive(pid: int) -> bool:
-    found = standing(pid)
-    return found is not None and not found.has_ended

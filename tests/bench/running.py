@@ -30,7 +30,7 @@ class Sizes:
     issues: int = 5
     deliveries: int = 6_000
     at_once: int = 500
-    turn_seconds: float = 60.0
+    turn_seconds: float = 30.0
     sessions: int = 10_000
     model_turns: int = 1_000_000
 
