@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.support.histories import GitHistory, History, MemoryHistory
 from tests.support.replicas import ISSUES, Replicas
 
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "80"))
 GIT_EXAMPLES = max(EXAMPLES // 15, 1)
 SEED = int(os.environ.get("MERGE_SEED", "0"))
 
@@ -46,7 +46,7 @@ def steps(kinds: list[str]) -> st.SearchStrategy[list[Step]]:
 tried = settings(
     max_examples=EXAMPLES,
     deadline=None,
-    derandomize=EXAMPLES <= 200,
+    derandomize=EXAMPLES <= 80,
     database=None,
     suppress_health_check=list(HealthCheck),
 )
