@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -27,35 +27,28 @@ READS = 11
 
 
 def test_a_repository_that_is_held_up_leaves_threads_to_the_others(place: Path) -> None:
-    let_go = threading.Event()
-
-    async def both() -> str:
-        held = [asyncio.create_task(threads.run_in(place / "one", let_go.wait, 20)) for _ in range(100)]
-        await asyncio.sleep(0)
-        try:
-            async with asyncio.timeout(10):
-                return await threads.run_in(place / "other", lambda: "done")
-        finally:
-            let_go.set()
-            await asyncio.gather(*held)
-
-    assert asyncio.run(both()) == "done"
+    assert beside_a_hundred(threads.run_in, place / "one", place / "other") == "done"
 
 
 def test_what_has_begun_does_not_wait_behind_what_begins(place: Path) -> None:
+    assert beside_a_hundred(threads.begin_in, place / "one", place / "one") == "done"
+
+
+def beside_a_hundred(hold: Callable[..., Coroutine[Any, Any, bool]], held_up: Path, repository: Path) -> str:
+    """What is run in `repository` comes to, while a hundred threads' work holds `held_up`."""
     let_go = threading.Event()
 
     async def both() -> str:
-        held = [asyncio.create_task(threads.begin_in(place / "one", let_go.wait, 20)) for _ in range(100)]
+        held = [asyncio.create_task(hold(held_up, let_go.wait, 20)) for _ in range(100)]
         await asyncio.sleep(0)
         try:
             async with asyncio.timeout(10):
-                return await threads.run_in(place / "one", lambda: "done")
+                return await threads.run_in(repository, lambda: "done")
         finally:
             let_go.set()
             await asyncio.gather(*held)
 
-    assert asyncio.run(both()) == "done"
+    return asyncio.run(both())
 
 
 def test_those_who_wait_together_ask_the_forge_once(place: Path) -> None:
